@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { newWorkspace, RETURN_TO_TAB } from './harness.ts';
 
-test('an admin sets how long runs are kept and confirms a short period', async () => {
+test('an admin sets how long runs are kept, and must confirm a short period', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('admin', 'settings');
   const main = page.getByRole('main');
@@ -41,7 +41,7 @@ test('a viewer sees how long runs are kept and cannot change the periods', async
   expect(await page.getByRole('button', { name: 'Set retention' }).count()).toBe(0);
 });
 
-test('a change by another admin keeps the input in a field and updates the other field', async () => {
+test('after a change by another admin, an edited field keeps its input, and the other field is updated', async () => {
   const workspace = await newWorkspace();
   const { page, browser } = await workspace.visit('admin', 'settings');
   const main = page.getByRole('main');

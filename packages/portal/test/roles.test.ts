@@ -58,7 +58,7 @@ test('an approver sees the action Approve, but cannot open an incident', async (
   expect(response.status).toBe(403);
 });
 
-test('a person who is not a member of a workspace sees that the workspace was not found', async () => {
+test('to a person who is not a member, a workspace looks like one that does not exist', async () => {
   const workspace = await newWorkspace();
   const other = await workspace.server.workspace('other');
   const { page, pageErrors } = await workspace.visit('admin', '');

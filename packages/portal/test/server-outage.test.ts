@@ -5,7 +5,7 @@ import { paths, testServer } from '../../server/test/harness/test-server.ts';
 import { newWorkspace } from './harness.ts';
 import { openWindow } from './window.ts';
 
-/** Scripts that set a mark, which a reload removes, and that return whether the mark is set. */
+/** Two scripts: the first sets a mark, which a reload removes; the second returns whether the mark is set. */
 const SET_MARK = 'window.notReloaded = true';
 const IS_MARKED = 'window.notReloaded === true';
 

@@ -71,7 +71,7 @@ test('a person with an account becomes the admin of another workspace with a set
   expect(pageErrors).toEqual([]);
 });
 
-test('without an account, the set-up link of a workspace requires a name', async () => {
+test('a person without an account must enter a name to use the set-up link of a workspace', async () => {
   const server = await startEmptyServer();
   const link = await createWorkspaceSetUpLink(server.open.pool, await server.workspace('beta'));
   const { page } = await openWindow({ baseURL: server.url });

@@ -12,7 +12,7 @@ async function delay(page: Page, urls: string): Promise<() => void> {
   return resolve;
 }
 
-/** Scripts that shorten the time limit of requests, which is 30 seconds, and that restore it. */
+/** Two scripts: the first shortens the time limit of requests, which is 30 seconds; the second restores it. */
 const SHORTEN_TIME_LIMIT = `window.realSetTimeout = setTimeout;
   window.setTimeout = (act, ms, ...rest) => realSetTimeout(act, ms === 30_000 ? 100 : ms, ...rest)`;
 const RESTORE_TIME_LIMIT = 'window.setTimeout = realSetTimeout';

@@ -33,7 +33,7 @@ test('the last step of a cycle of parents has no children, because its child is 
   ]);
 });
 
-test('positions and numbers of siblings are those of the tree, also at and below a cycle of parents', () => {
+test('each step has its position among its siblings and their number, also at and below a cycle of parents', () => {
   const nodes = spanTree([childOf('b', 'a', 1), childOf('a', 'b', 2), childOf('b', 'c', 3), step('top', 4)]);
   expect(nodes.map(({ span, position, siblingCount }) => [span.span_id, position, siblingCount])).toEqual([
     ['top', 1, 2],

@@ -3,8 +3,8 @@
 -- IDs are UUIDs of version 7, so primary keys are in the order of arrival: lists without a filter need no other index. Each filter of a
 -- list in the portal has an index in the order of the list (docs/decisions/0017). trace_id is compared by code point on every database,
 -- so that a prefix is a range of its index.
--- A foreign key costs a lookup for each row. A row without a foreign key is written in the transaction that writes or locks its parent row,
--- and the server's role may not delete the parent row. Exception: a row of log_records can arrive before its trace.
+-- A foreign key costs a lookup for each row, so some tables have none. Their rows are written in the transaction that writes or locks the
+-- parent row, and the server's role may not delete the parent row. Exception: a row of log_records can arrive before its trace.
 
 CREATE TABLE countersign.agents (
   tenant_id uuid NOT NULL REFERENCES countersign.tenants (id),
@@ -25,7 +25,7 @@ CREATE INDEX agents_name_skeleton ON countersign.agents (tenant_id, name_skeleto
 CREATE INDEX agents_name_skeleton_caseless ON countersign.agents (tenant_id, name_skeleton_caseless);
 CREATE INDEX agents_without_skeleton ON countersign.agents (tenant_id, id) WHERE name_skeleton IS NULL;
 
--- The merged view of a run. supplied_* is what a sender reported for the whole trace; the totals without the prefix are the ones that count.
+-- The merged view of a run. supplied_* is what a sender reported for the whole trace. The columns without the prefix are the totals used.
 CREATE TABLE countersign.traces (
   tenant_id uuid NOT NULL,
   id uuid NOT NULL,
@@ -101,7 +101,7 @@ CREATE TABLE countersign.trace_submissions (
   CONSTRAINT document_in_one_place CHECK (
     num_nonnulls(document, segment) = 1 AND num_nulls(segment, segment_offset, segment_length) IN (0, 3))
 );
--- An export is dropped when no submission refers to it.
+-- Retention keeps an export while a submission refers to it.
 CREATE INDEX trace_submissions_of_export ON countersign.trace_submissions (tenant_id, export) WHERE export IS NOT NULL;
 
 -- A body received by OpenTelemetry. One body may contain spans of several traces.

@@ -211,7 +211,7 @@ CREATE TABLE countersign.key_events (
 );
 CREATE INDEX key_events_of_key ON countersign.key_events (tenant_id, key_id, seq);
 
--- The log `evidence`: everything that promotion checks depend on, and they depend on nothing else (docs/formats.md, "Evidence events").
+-- The log `evidence`: everything that promotion checks depend on, and they depend on nothing else (docs/formats.md, "Evidence event").
 CREATE TABLE countersign.evidence_events (
   tenant_id uuid NOT NULL REFERENCES countersign.tenants (id),
   seq bigint NOT NULL CHECK (seq > 0),

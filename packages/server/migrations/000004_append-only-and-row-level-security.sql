@@ -6,8 +6,8 @@ BEGIN
   RAISE EXCEPTION '% is append-only: % is refused', TG_TABLE_NAME, TG_OP USING ERRCODE = 'restrict_violation';
 END $$;
 
--- For rows that retention or erasure may drop. Both run as the owner of the tables. A separate role of the server has no right to delete
--- these rows. The setting prevents mistakes. The log `traces` shows which traces were dropped.
+-- For rows that retention or erasure may drop. Both run as the owner of the tables. If the server has another role, that role has no right
+-- to delete these rows. The setting only prevents mistakes. The log `traces` shows which traces were dropped.
 CREATE FUNCTION countersign.refuse_change_except_dropping() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = ANY (TG_ARGV) AND current_setting('countersign.dropping', true) = 'on' THEN RETURN NULL; END IF;
@@ -61,7 +61,7 @@ BEGIN
   END LOOP;
 END $$;
 
--- Keys are looked up by their prefix in all workspaces, before the tenant is known. In the transaction of a tenant, only its keys are visible.
+-- Keys are looked up by their prefix in all workspaces, before the tenant is known. In a tenant's transaction, only its keys are visible.
 ALTER POLICY of_tenant ON countersign.ingestion_keys
   USING (nullif(current_setting('countersign.tenant_id', true), '') IS NULL
          OR tenant_id = nullif(current_setting('countersign.tenant_id', true), '')::uuid);

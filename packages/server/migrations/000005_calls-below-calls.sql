@@ -1,8 +1,8 @@
 -- Up Migration
 -- A model call can be reported by two spans, one below the other, that arrive in different exports (docs/decisions/0061).
 
--- The parent of a model call that may report the same tokens as this parent. If the parent reports a call too, the usage of this row is
--- null.
+-- For a model call that may report the same tokens as its parent: the span_id of the parent. If the parent reports a call too, the usage of
+-- this row is null.
 ALTER TABLE countersign.merged_spans ADD COLUMN parent_of_call text COLLATE "C";
 
 CREATE INDEX merged_spans_by_parent_of_call ON countersign.merged_spans (tenant_id, trace, parent_of_call)

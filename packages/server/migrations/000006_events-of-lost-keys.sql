@@ -1,3 +1,3 @@
 -- Up Migration
--- A key whose row was deleted outside the server can still be revoked, because its events do not need the row (docs/decisions/0048).
+-- Without this foreign key, a key whose row was deleted outside the server can still be revoked (docs/decisions/0048).
 ALTER TABLE countersign.key_events DROP CONSTRAINT IF EXISTS key_events_tenant_id_key_id_fkey;

@@ -211,7 +211,7 @@ async function ensureSchema(
 
 /**
  * Reads the level of the schema on a separate connection. This process, or another one that starts at the same time, may migrate the
- * database. It would mistake a connection of the pools for a running server.
+ * database. The migration would mistake a connection of the pools for a running server.
  */
 async function readSchemaLevel({ server }: AcquiredDatabase): Promise<SchemaLevel> {
   const pool = openPool(server, { size: 1, name: 'start' });

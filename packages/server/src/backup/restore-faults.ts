@@ -10,7 +10,7 @@ export async function findDanglingRows(client: Client, tenants: readonly string[
   const faults: string[] = [];
   try {
     for (const key of await listForeignKeys(client)) {
-      // A table with tenant IDs is copied for each row of `tenants`. So every copied row refers to an existing row of `tenants`.
+      // Of a table with tenant IDs, only the rows of the tenants in `tenants` are copied. So no copied row refers to a missing tenant.
       if (key.isByTenant && key.target === 'tenants') continue;
       for (const tenantId of key.isByTenant ? tenants : [undefined]) {
         if (!(await hasDanglingRow(client, key, tenantId))) continue;

@@ -47,7 +47,8 @@ export function scheduleCheckpoints(
           // If the database is unavailable, the whole round fails, with one warning. The next round tries again.
           if (isDatabaseUnavailable(error)) throw error;
           const isMemoryError = error instanceof MemoryFolderError;
-          // A full memory folder fails for every log, so a round reports it once. Checkpoints in the database are still copied to the sink.
+          // The memory folder usually fails for all logs, so a round reports it once. Checkpoints in the database are still copied to the
+          // sink.
           if (isMemoryError && isMemoryReported) return;
           isMemoryReported ||= isMemoryError;
           const what = isMemoryError ? 'a checkpoint is not stored in the memory folder' : 'no checkpoint was made';

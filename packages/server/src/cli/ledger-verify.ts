@@ -145,7 +145,7 @@ async function schemaOf({ pool }: OpenDatabase): Promise<SchemaWarnings> {
 
 type LogOptions = VerifyOptions & { log: LogName };
 
-/** What a log must match: the workspace of --key, and the heads that the user kept. `contradiction` if a kept checkpoint is not valid. */
+/** What a log must match: the workspace of --key, and the heads that the user kept. If a kept checkpoint is not valid: why. */
 const expectationOf = (options: LogOptions) => {
   const keyOption = readKeyOption(options);
   return { keysTenantId: keyOption?.tenantId, ...keptHeads(options, keyOption?.keys, options.log) };

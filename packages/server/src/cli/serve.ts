@@ -34,8 +34,8 @@ export function addServe(program: Command, session: Session): void {
 
 const MIGRATE_NOTE = `
 \`serve\` migrates the embedded database and an empty external one. Only this command migrates an older external database,
-because another server may be running on it. Stop the older servers first: no older database is migrated while a server or command is
-connected to it (exit code 9).
+because another server may be running on it. Stop the older servers first: the command migrates nothing while a server or another command
+is connected to the database (exit code 9).
 
 With COUNTERSIGN_MIGRATE_DATABASE_URL, this command also grants the role of DATABASE_URL its rights on the tables.
 

@@ -22,7 +22,7 @@ export interface VerificationOptions {
 /** The maximum size of a checkpoint or a file of keys, so that a wrong file cannot fill the memory. */
 const FILE_BYTES_MAX = 1024 * 1024;
 
-/** Collects a repeatable option. */
+/** Adds a value of an option that can be repeated to the earlier ones. */
 export const collectValues = (value: string, before: string[] = []): string[] => [...before, value];
 
 /** The keys of --key. */

@@ -84,7 +84,7 @@ export const describeBroken = ({ table, tenantId, key, reason }: BrokenSeal): st
     .map(([name, value]) => `${name} ${JSON.stringify(value)}`)
     .join(', ')}): ${reason ?? 'the row was changed outside the server'}`;
 
-/** A request depends on a row that has an invalid seal or was deleted, so the request is rejected. */
+/** A request depends on a row that is not valid or was deleted, so the request is rejected. */
 export class BrokenSealError extends ApiError {
   override name = 'BrokenSealError';
 

@@ -16,9 +16,9 @@ export function isMigrationRowMissing(error: unknown): boolean {
 }
 
 /**
- * A missing row gets the time of the next existing row. After the last existing row, it gets the current time or the latest
- * existing time, whichever is later, because the column has no time zone. So its time is never earlier than the run of the migration, and the order of the rows stays
- * right.
+ * A missing row gets the time of the next existing row. After the last existing row, it gets the current time. If an existing time is
+ * later, which is possible because the column has no time zone, it gets the latest one. So its time is never earlier than the run of the
+ * migration, and the order of the rows stays right.
  */
 const PUT_BACK = `
   WITH kept AS (DELETE FROM countersign.migrations RETURNING name, run_on)

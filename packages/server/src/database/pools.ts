@@ -48,7 +48,7 @@ export const openPools: OpenPools = (address, writers) =>
 
 /**
  * Opens one pool for all purposes of a command. A command has no slow and fast work at the same time, so it usually connects only once. The
- * pool may open as many connections as the pools of a server together, so statements that need two connections do not wait for each other.
+ * pool may open as many connections as the pools of a server together, so that work which needs two connections at once gets both.
  */
 export const openCommandPool: OpenPools = (address, writers) => {
   const size = writers + LOOKUP_CONNECTIONS + SESSION_CONNECTIONS + READ_CONNECTIONS + LEDGER_CONNECTIONS;

@@ -32,7 +32,7 @@ const ORDER_SEQUENCE = 'countersign.record_order';
 
 const NAME_IN_SCHEMA = /\bcountersign\.(\w+)/g;
 
-/** Replaces the names of the schema that have a replacement. */
+/** Replaces the names of tables and views that have a replacement. */
 const replaceNames = (text: string, replacements: ReadonlyMap<string, string>): string =>
   text.replace(NAME_IN_SCHEMA, (whole, name: string) => replacements.get(name) ?? whole);
 

@@ -13,9 +13,9 @@ interface MethodRejection {
 }
 
 /**
- * The paths of an application with the methods that they support. The class uses a router with one entry for each path. So a path matches
- * in every spelling (`/api/public/aud%69t`, a whole URL in the request line). With Fastify, each path would need a route for each method
- * that Node parses. Registering all these routes would take a fifth of the startup time.
+ * The paths of an application with the methods that they support. A separate router finds them, also if they are percent-encoded
+ * (`/api/public/aud%69t`) or in a whole URL in the request line. It has one entry for each path. With Fastify, each path would need a route
+ * for each method that Node parses. Registering all these routes would take a fifth of the startup time.
  */
 export class KnownPaths {
   readonly #router = FindMyWay({ caseSensitive: true, ignoreTrailingSlash: false });

@@ -36,7 +36,10 @@ function checkBounds(document: Buffer, bounds: JsonBounds): void {
   });
 }
 
-/** The reason in V8's message, without the quoted part of the body, which may be secret. If the error is at the end of the text, the text was cut off. */
+/**
+ * The reason in V8's message, without the quoted part of the body, which may be secret. If the error is at the end of the text, the text
+ * was cut off.
+ */
 function reasonOf({ message }: Error, length: number): string {
   const position = /at position (\d+)/.exec(message)?.[1];
   if (/^Unexpected end/.test(message) || Number(position) === length) return 'it is cut off';

@@ -68,7 +68,7 @@ interface BatchHeads {
   evidence?: ReadHead;
 }
 
-/** Locks the audit ledger unless its head is known. If an entry names an agent, reads the head of the evidence log in the same round trip. */
+/** Locks the audit ledger unless its head is known. The same round trip reads the evidence log's head if an entry names an agent. */
 async function readHeads(
   tx: Transaction,
   items: readonly PreparedAudit[],
