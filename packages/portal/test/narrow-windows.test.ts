@@ -54,7 +54,7 @@ test.each(['', 'agents', 'runs', 'evaluations', 'approvals', 'decisions', 'ledge
   },
 );
 
-test('on a phone, the changed values of an approval use the width of their column, and an empty cell "Difference" has no title', async () => {
+test('on a phone, changed values of an approval use the width of their column, and an empty cell "Difference" has no title', async () => {
   const { page } = await workspace.visit('approver', `approvals/${evaluation}`, { width: 390 });
   const row = page.getByRole('row').filter({ hasText: 'Evaluation name' });
   const now = row.getByText('nightly regression with the incident');

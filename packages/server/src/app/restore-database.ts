@@ -39,7 +39,7 @@ export async function restoreDatabase(
   try {
     const client = await connectClient(acquired.owner, 'restore');
     try {
-      if (await isDistributed(client)) throw new ExitError('refused', ON_CITUS);
+      if (await isDistributed(client)) throw new ExitError('refused', ON_CITUS_MESSAGE);
       if (!(await hasTables(client))) await migrate(acquired.owner, { migrationsMax: migrationCount });
       await requireEmpty(client, reader.manifest);
       beforeLoad();
@@ -55,7 +55,7 @@ export async function restoreDatabase(
   }
 }
 
-const ON_CITUS =
+const ON_CITUS_MESSAGE =
   'the tables are distributed already; restore into a database without tables, and then run `countersign-server migrate --citus`';
 
 /** Compares the configured secrets with the fingerprint and the key IDs in the manifest, before anything is written. */

@@ -122,7 +122,10 @@ async function startParts(
   const watches = startWatches(config, database, log);
   running.watches = watches;
   requireSeals(database.pool).broken.listen((row) =>
-    log.error(row, 'this row was changed outside the server, so the server does not use it'),
+    log.error(
+      row,
+      'this row is not valid or is missing: the database was changed outside the server; restore the row from a backup',
+    ),
   );
   const connections = new Connections(connectionLimits(config));
   const metrics = openMetrics({ database, memory, watches, connections, workers, metricsRenderMs });

@@ -11,7 +11,8 @@ import { fillSkeletons } from '../storage/similar-agents.ts';
 import { listTenantIds } from '../storage/tenants.ts';
 import type { RunIdMerging } from './run-id-merging.ts';
 
-const PAUSE_MS = 10 * 60_000;
+/** The interval between the starts of two rounds. */
+const ROUND_MS = 10 * 60_000;
 
 /**
  * Every ten minutes, unless the previous round is still running: merges small segments of run IDs, joins log records to traces that were
@@ -26,7 +27,7 @@ export function startHousekeeping(
   log: Logger,
 ): { stop(): void } {
   let isStopped = false;
-  let isSweeping = false;
+  let isRunning = false;
   const attempt = async (what: string, work: () => Promise<unknown>) => {
     if (isStopped) return;
     await work().catch((error: Error) => {
@@ -40,19 +41,19 @@ export function startHousekeeping(
       await attempt(`stored responses and waiting log records of ${id}`, () => deleteExpiredOf(ledgerPool, id));
     }
   };
-  const fill = async () => {
+  const addSkeletons = async () => {
     for (const id of await listTenantIds(ledgerPool))
       while (!isStopped && (await inTenantTransaction(ledgerPool, id, fillSkeletons)) > 0);
   };
   const mergeRunIds = async () => {
     for (const id of await listTenantIds(ledgerPool)) if (!isStopped) await runIds.merge(id);
   };
-  const fillNow = () =>
-    fill().catch((error: Error) => {
+  const addMissingSkeletons = () =>
+    addSkeletons().catch((error: Error) => {
       if (!isStopped) log.warn({ reason: error.message }, 'not all agent names have a skeleton yet');
     });
-  const sweep = async () => {
-    await fillNow();
+  const round = async () => {
+    await addMissingSkeletons();
     await attempt('small segments of run IDs', mergeRunIds);
     if (clock.fault() !== undefined) return;
     await attempt('sessions', () => deleteExpiredSessions(ledgerPool));
@@ -60,15 +61,15 @@ export function startHousekeeping(
     await attempt('sign-in attempts', () => deletePastAttempts(ledgerPool));
     await attempt('records', joinAndDeleteRecords);
   };
-  const sweepUnlessSweeping = async () => {
-    if (isSweeping) return;
-    isSweeping = true;
-    await sweep().finally(() => {
-      isSweeping = false;
+  const startRound = async () => {
+    if (isRunning) return;
+    isRunning = true;
+    await round().finally(() => {
+      isRunning = false;
     });
   };
-  void fillNow();
-  const timer = setInterval(() => void sweepUnlessSweeping(), PAUSE_MS).unref();
+  void addMissingSkeletons();
+  const timer = setInterval(() => void startRound(), ROUND_MS).unref();
   const stop = () => {
     isStopped = true;
     clearInterval(timer);

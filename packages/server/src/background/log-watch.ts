@@ -60,7 +60,7 @@ export function watchLogs(
     for (const finding of isComplete ? findings.replace(tenantId, workspaceFindings) : findings.add(tenantId, workspaceFindings))
       log.error(
         { tenantId, ...finding },
-        'a log is not valid, or a row differs from its log: the database was changed or restored outside the server',
+        'a log is not valid, or a row differs from its log: the database was changed or restored outside the server; run `ledger verify`',
       );
   };
   const verifyAll = async () => {

@@ -70,7 +70,7 @@ function report(tenantId: string, { traces, telemetry, exports, held, unreadable
   if (unreadable.length > 0)
     log.error(
       { tenantId, segments: unreadable },
-      'these segments of documents were changed or deleted outside the server; retention did not change them',
+      'stored documents in these segments were changed or deleted outside the server, so retention skipped them; run `ledger verify`',
     );
 }
 

@@ -28,7 +28,7 @@ export interface CheckpointSink {
 
 const SIZE_DIGITS = 16;
 const ENDING = '.checkpoint';
-const NAME = /^\d{16}\.checkpoint$/;
+const USUAL_NAME = /^\d{16}\.checkpoint$/;
 
 /** The remedy for a folder in which no file can be created. */
 export const WRITABLE_REMEDY = 'give a folder in which this user can create files';
@@ -77,7 +77,7 @@ export function checkpointFolder(folder: string): CheckpointSink {
     sizes: async (tenantId, log) => {
       const names = await readdir(folderOf(tenantId, log)).catch(emptyIfMissing);
       return names
-        .filter((name) => NAME.test(name))
+        .filter((name) => USUAL_NAME.test(name))
         .sort()
         .reverse()
         .map((name) => Number.parseInt(name, 10));

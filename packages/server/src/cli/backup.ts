@@ -42,7 +42,7 @@ export function addBackup(program: Command, session: Session): void {
       const passphrase = options.withSecrets === true ? requiredPassphrase(session) : undefined;
       limitHeapGrowth();
       await session.withDatabase(async (database) => {
-        if (await isDistributed(database.lookupPool)) throw new ExitError('refused', ON_CITUS);
+        if (await isDistributed(database.lookupPool)) throw new ExitError('refused', ON_CITUS_MESSAGE);
         const progress = progressOn(session, options.progress === true);
         const restoreFaults: string[] = [];
         let leftOutObjects: string[] = [];
@@ -69,7 +69,7 @@ export function addBackup(program: Command, session: Session): void {
     });
 }
 
-const ON_CITUS =
+const ON_CITUS_MESSAGE =
   'the tables are distributed over several machines, which have no common snapshot; back up the machines themselves (docs/scaling.md)';
 
 /** The configured passphrase for the secrets of a backup. @throws ExitError `bad_configuration` if it is not set. */

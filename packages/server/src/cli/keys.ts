@@ -21,7 +21,7 @@ export function addKeys(program: Command, session: Session): void {
   const group = program.command('keys').description('Mint, rotate, revoke and list ingestion keys, and set their scopes.');
   addMintKey(group, session);
   addScopes(group, session);
-  addChanges(group, session, 'live');
+  addSharedCommands(group, session, 'live');
 }
 
 /** `tokens mint | rotate | revoke | list`. */
@@ -30,7 +30,7 @@ export function addTokens(program: Command, session: Session): void {
     .command('tokens')
     .description('Mint, rotate, revoke and list read tokens: they can read the ledger and its proofs, but not write.');
   addMintToken(group, session);
-  addChanges(group, session, 'read');
+  addSharedCommands(group, session, 'read');
 }
 
 function addMintKey(group: Command, session: Session): void {
@@ -93,8 +93,8 @@ function addScopes(group: Command, session: Session): void {
     });
 }
 
-/** Adds the commands that exist for both kinds of keys. */
-function addChanges(group: Command, session: Session, kind: KeyKind): void {
+/** Adds the commands whose code both groups share: rotate, revoke and list. */
+function addSharedCommands(group: Command, session: Session, kind: KeyKind): void {
   addRotate(group, session, kind);
   addRevoke(group, session, kind);
   addList(group, session, kind);

@@ -22,7 +22,7 @@ export function addCorrectClock(group: Command, session: Session): void {
       );
       const { now, logs, reopenedApprovals: reopened_approvals } = correction;
       await session.writeResult({ written: yes, now, logs, reopened_approvals }, linesOf(correction));
-      session.say(yes ? NEXT : `nothing was written: check that the time is ${correction.now}, then add --yes`);
+      session.say(yes ? NEXT_STEPS : `nothing was written: check that the time is ${correction.now}, then add --yes`);
     });
 }
 
@@ -34,7 +34,7 @@ function linesOf({ logs, reopenedApprovals: count }: CorrectedClock): string {
   return [...steps, ...approvals].join('\n');
 }
 
-const NEXT =
+const NEXT_STEPS =
   'corrected. Promotion checks do not accept evaluations with a time in the future: record them again. Approvals with such a time are pending again';
 
 const NOTE = `

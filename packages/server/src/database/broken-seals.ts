@@ -1,8 +1,8 @@
 import { ApiError } from '../errors/api-error.ts';
 
 /**
- * A row that is not valid: a row with an invalid seal, an ingestion key that differs from the key audit trail, or a signing key that is not
- * authentic.
+ * A row that is not valid or is missing: a row with an invalid seal, an ingestion key that differs from the key audit trail, a signing key
+ * that is not authentic, the missing row of a tenant, or the missing live decision key of a tenant.
  */
 export interface BrokenSeal {
   table: string;
@@ -10,7 +10,7 @@ export interface BrokenSeal {
   tenantId: string | undefined;
   /** The fields that identify the row in its table. They contain no secret, and no hash of a secret. */
   key: Readonly<Record<string, string>>;
-  /** Why the row is not valid, if another row is the cause. */
+  /** Why the row is not valid or is missing; undefined if it was changed itself. */
   reason?: string | undefined;
 }
 

@@ -118,7 +118,7 @@ async function dropForeignKeys(client: pg.ClientBase, tables: readonly StoredTab
 
 const READ_CLUSTER = `
   SELECT (SELECT groupid = 0 FROM pg_dist_local_group) AS "isCoordinator",
-         EXISTS (SELECT FROM pg_dist_node WHERE groupid = 0) AS "isKnown",
+         EXISTS (SELECT FROM pg_dist_node WHERE groupid = 0) AS "isCoordinatorKnown",
          (SELECT count(*)::integer FROM pg_dist_node WHERE groupid <> 0 AND isactive AND shouldhaveshards) AS workers`;
 
 /** @throws ExitError `refused` if this is not the coordinator of a Citus cluster with workers that have its address. */
@@ -126,11 +126,11 @@ export async function requireCoordinator(client: pg.ClientBase): Promise<void> {
   const { rows: installed } = await client.query(`SELECT FROM pg_extension WHERE extname = 'citus'`);
   if (installed.length === 0)
     throw refused('the database has no extension citus; as a superuser, run on every node: CREATE EXTENSION citus');
-  const { rows } = await client.query<{ isCoordinator: boolean; isKnown: boolean; workers: number }>(READ_CLUSTER);
-  const { isCoordinator, isKnown, workers } = rows[0]!;
+  const { rows } = await client.query<{ isCoordinator: boolean; isCoordinatorKnown: boolean; workers: number }>(READ_CLUSTER);
+  const { isCoordinator, isCoordinatorKnown, workers } = rows[0]!;
   if (!isCoordinator) throw refused('this node is a worker of Citus; connect to the coordinator');
   if (workers === 0) throw refused(`the cluster has no workers; as a superuser, add them: SELECT citus_add_node('HOST', PORT)`);
-  if (!isKnown)
+  if (!isCoordinatorKnown)
     throw refused(
       `the workers do not have the address of the coordinator; as a superuser, set it: SELECT citus_set_coordinator_host('HOST', PORT)`,
     );

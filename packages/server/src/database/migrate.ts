@@ -44,7 +44,7 @@ export function isUnreleased(migrations: readonly string[]): boolean {
  * Whether the schema has Countersign's tables ($1) and this role may read them. A first start may have ended before it granted the rights.
  * Tables that no migration created do not count (docs/decisions/0047).
  */
-const READABLE = `SELECT coalesce(bool_or(relname = 'migrations')
+const IS_READABLE = `SELECT coalesce(bool_or(relname = 'migrations')
      AND bool_and(has_schema_privilege(relnamespace, 'USAGE') AND has_table_privilege(oid, 'SELECT')), false) AS readable
    FROM pg_class WHERE relnamespace = to_regnamespace('countersign') AND relkind IN ('r', 'p') AND relname = ANY ($1)`;
 
@@ -53,7 +53,7 @@ const READABLE = `SELECT coalesce(bool_or(relname = 'migrations')
  * grants the missing rights. A schema with only other tables also counts as empty; `migrate` refuses it.
  */
 export async function schemaLevel(queryable: pg.Pool | pg.Client): Promise<SchemaLevel> {
-  const { rows: tables } = await queryable.query<{ readable: boolean }>(READABLE, [namesInSchema('table')]);
+  const { rows: tables } = await queryable.query<{ readable: boolean }>(IS_READABLE, [namesInSchema('table')]);
   if (tables[0]?.readable !== true) return 'empty';
   const { rows } = await queryable.query<{ name: string }>('SELECT name FROM countersign.migrations');
   // Another server is about to migrate: the table is created before the migrations, which all run in one transaction.

@@ -42,7 +42,7 @@ export function schemaFindings(found: readonly Fact[]): SchemaFinding[] {
   const known = new Map(expectedFacts().map((fact) => [objectOf(fact), fact]));
   const missing = [...known.values()].flatMap((fact) => {
     const other = actual.get(objectOf(fact));
-    if (other === undefined) return [{ object: objectOf(fact), fault: 'is missing', remedy: RESTORE }];
+    if (other === undefined) return [{ object: objectOf(fact), fault: 'is missing', remedy: RESTORE_REMEDY }];
     return other.detail === fact.detail ? [] : [changedFinding(fact, other)];
   });
   const added = found
@@ -103,13 +103,13 @@ const objectOf = ({ kind, name }: Pick<Fact, 'kind' | 'name'>): string => `${kin
 
 const DISABLED = 'is disabled';
 const ADDED = 'is not part of this schema';
-const RESTORE = 'restore its definition from the migrations, or restore a backup';
+const RESTORE_REMEDY = 'restore its definition from the migrations, or restore a backup';
 
 function changedFinding(fact: Fact, other: Fact): SchemaFinding {
   const object = objectOf(fact);
   const isDisabled = fact.kind === 'trigger' && other.detail === fact.detail.replace(/^enabled \w/, 'enabled D');
   if (!isDisabled)
-    return { object, fault: `is ${JSON.stringify(other.detail)}, not ${JSON.stringify(fact.detail)}`, remedy: RESTORE };
+    return { object, fault: `is ${JSON.stringify(other.detail)}, not ${JSON.stringify(fact.detail)}`, remedy: RESTORE_REMEDY };
   const [table, trigger = ''] = fact.name.split('.');
   const clause = fact.detail.startsWith('enabled A') ? `ENABLE ALWAYS TRIGGER ${trigger}` : 'ENABLE TRIGGER ALL';
   return { object, fault: DISABLED, remedy: `ALTER TABLE countersign.${table} ${clause}` };

@@ -75,7 +75,7 @@ const BEGIN_READING = sql('begin_reading', 'BEGIN READ ONLY');
 const BEGIN_SNAPSHOT = sql('begin_snapshot', 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
 const PLAN_AGAIN = sql('discard_plans', DISCARD_PLANS);
 const PLAN_FOR_VALUES = sql('plan_for_values', PLANS_FOR_VALUES);
-const HAS_ROW_OF_TENANT = sql('require_row_of_tenant', REQUIRE_ROW_OF_TENANT);
+const CHECK_ROW_OF_TENANT = sql('require_row_of_tenant', REQUIRE_ROW_OF_TENANT);
 const COMMIT = sql('COMMIT', 'COMMIT');
 
 /** Rewrites statements on a connection to a database with Citus. */
@@ -259,7 +259,7 @@ class PipelinedTransaction implements Transaction, PersonTransaction {
 
   /** COMMIT of a failed transaction returns ROLLBACK, without an error. If BEGIN itself failed, it returns COMMIT and changes nothing. */
   async #sendCommit(): Promise<void> {
-    if (this.#needsRowOfTenant) this.send(HAS_ROW_OF_TENANT, [this.tenantId]);
+    if (this.#needsRowOfTenant) this.send(CHECK_ROW_OF_TENANT, [this.tenantId]);
     const { command } = await this.#send(COMMIT, []);
     if (command !== 'COMMIT' || this.#firstFailure !== undefined)
       throw this.#firstFailure ?? new NotCommittedError(`COMMIT returned ${command}`);

@@ -69,7 +69,8 @@ function replayOf(
   if (storedResponse instanceof ApiError) return storedResponse;
   if (storedResponse.bodySha256 !== idempotency?.bodySha256) {
     const message =
-      'this Idempotency-Key was sent with another body; give every request its own key, and repeat a request with the same bytes';
+      'this Idempotency-Key was sent with another body; give every request its own Idempotency-Key, and repeat a request with the ' +
+      'same bytes';
     return new ApiError('idempotency_key_reused', [{ path: '', code: 'other_body', message }]);
   }
   return {

@@ -70,8 +70,8 @@ export async function writeDecisions(
   tx.clock.requireAgreement(clockBefore, readAt);
   const heads = withSameTime(locked, readAt);
   const { now } = heads.decisions;
-  const atNow = { keyId, key: decisionKeys(tx.tenantId, keyId), now, evidenceSize: evidence.size };
-  const signFunctions = verdicts.map((verdict) => (verdict instanceof ApiError ? () => verdict : signer(verdict, atNow)));
+  const signing = { keyId, key: decisionKeys(tx.tenantId, keyId), now, evidenceSize: evidence.size };
+  const signFunctions = verdicts.map((verdict) => (verdict instanceof ApiError ? () => verdict : signer(verdict, signing)));
   const outcomes = checks.map((check, index) => signFunctions[questionIndexes[index]!]!(check));
   const signedDecisions = outcomes.filter((outcome): outcome is SignedDecision => !(outcome instanceof ApiError));
   const headers = await storeDecisions(tx, heads, now, signedDecisions);
