@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { OperationId } from '@countersign/core/contract/operations';
 import { BODY_BOUNDS } from '../packages/server/src/http/body-bounds.ts';
-import { BodyWorkers } from '../packages/server/src/http/body-workers.ts';
+import { BodyPreparer } from '../packages/server/src/http/body-preparer.ts';
 
 const LIMITS_MB = [64, 96, 128, 192, 256, 320, 384, 512, 768, 1024, 2048];
 /** The number of bodies that are prepared one after another. Garbage of one body adds to the heap of the next. */
@@ -81,7 +81,7 @@ const bodyOf = (kind: Kind, shape: string): [OperationId, string] =>
  * all of them as too deep. Throws otherwise.
  */
 async function tryLimit(kind: Kind, shape: string, heapMb: number): Promise<void> {
-  const workers = new BodyWorkers({ heapMb });
+  const preparer = new BodyPreparer({ heapMb });
   const principal = { tenantId: 't', keyId: 'k', prefix: 'p', scopes: [] };
   const codes = new Set<string>();
   let slowestMs = 0;
@@ -90,7 +90,7 @@ async function tryLimit(kind: Kind, shape: string, heapMb: number): Promise<void
     const [operation, text] = bodyOf(kind, shape);
     bytes = Buffer.byteLength(text);
     const startedAt = performance.now();
-    const code = await workers
+    const code = await preparer
       .prepare(operation, { principal, document: Buffer.from(text), idempotencyKey: undefined, prefersAttestation: false })
       .then(
         () => 'accepted',
@@ -99,7 +99,7 @@ async function tryLimit(kind: Kind, shape: string, heapMb: number): Promise<void
     codes.add(code);
     slowestMs = Math.max(slowestMs, performance.now() - startedAt);
   }
-  await workers.close();
+  await preparer.close();
   const [outcome] = codes;
   if (codes.size !== 1 || (outcome !== 'accepted' && outcome !== 'too_deep')) throw new Error([...codes].join());
   console.log(`${outcome}, ${Math.round(slowestMs)} ms, ${bytes} bytes`);

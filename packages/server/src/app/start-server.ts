@@ -12,7 +12,7 @@ import type { TenantNodes } from '../database/tenant-nodes.ts';
 import { type AppParts, buildApp } from '../http/app.ts';
 import { Authenticator } from '../http/authenticate.ts';
 import { httpServer } from '../http/bare-app.ts';
-import { BodyWorkers } from '../http/body-workers.ts';
+import { BodyPreparer } from '../http/body-preparer.ts';
 import { Connections } from '../http/connections.ts';
 import { Metrics } from '../http/metrics.ts';
 import { metricsAccess } from '../http/metrics-endpoint.ts';
@@ -62,7 +62,7 @@ export interface StartOptions {
   /** Whether the schema is compared before the server listens; by default true. The comparison takes a tenth of the time of a start. */
   comparesSchemaFirst?: boolean;
   /** Prepares large bodies; by default a new instance. It is closed with the server. */
-  workers?: BodyWorkers;
+  bodyPreparer?: BodyPreparer;
 }
 
 /** The limits of memory for requests and responses. */
@@ -77,7 +77,7 @@ interface MemoryLimits {
 
 /** The parts of a server that run until they are stopped. */
 interface RunningParts {
-  readonly workers: BodyWorkers;
+  readonly bodyPreparer: BodyPreparer;
   watches?: Watches;
   checkpoints?: CheckpointSchedule;
   nodes?: TenantNodes | undefined;
@@ -92,7 +92,7 @@ export async function startServer(
   log: Logger,
   options: StartOptions = {},
 ): Promise<RunningServer> {
-  const running: RunningParts = { workers: options.workers ?? new BodyWorkers() };
+  const running: RunningParts = { bodyPreparer: options.bodyPreparer ?? new BodyPreparer() };
   try {
     return await startParts(config, database, log, { options, running });
   } catch (error) {
@@ -113,7 +113,7 @@ async function startParts(
     running,
   }: { options: StartOptions; running: RunningParts },
 ): Promise<RunningServer> {
-  const { workers } = running;
+  const { bodyPreparer } = running;
   const memory: MemoryLimits = {
     queue: new Admission(config.queueBytesMax),
     reading: new Admission(config.readingBytesMax),
@@ -128,7 +128,7 @@ async function startParts(
     ),
   );
   const connections = new Connections(connectionLimits(config));
-  const metrics = openMetrics({ database, memory, watches, connections, workers, metricsRenderMs });
+  const metrics = openMetrics({ database, memory, watches, connections, bodyPreparer, metricsRenderMs });
   const checkpoints = scheduleCheckpoints(database, {
     everySeconds: config.checkpointSeconds,
     sink: config.checkpointDir === undefined ? undefined : checkpointFolder(config.checkpointDir),
@@ -151,7 +151,7 @@ async function startParts(
     rateLimit: config.rateLimitPerMinute === undefined ? undefined : new RateLimit(config.rateLimitPerMinute),
     reading: memory.reading,
     bytesMax: { report: config.reportBytesMax, record: config.recordBytesMax },
-    workers,
+    bodyPreparer,
   };
   const reader = openLedgerReader(database, checkpoints);
   const outgoing = new Outgoing(memory.answering);
@@ -204,13 +204,13 @@ async function startParts(
 }
 
 /** Stops all parts, in order. If some fail to stop, the others are stopped anyway, and the first error is thrown at the end. */
-async function stopParts({ watches, checkpoints, app, metricsListener, workers, nodes }: RunningParts): Promise<void> {
+async function stopParts({ watches, checkpoints, app, metricsListener, bodyPreparer, nodes }: RunningParts): Promise<void> {
   const stops: (() => unknown)[] = [
     () => watches?.stop(),
     () => checkpoints?.stop(),
     () => app && closeApp(app),
     () => metricsListener?.close(),
-    () => workers.close(),
+    () => bodyPreparer.close(),
     () => nodes?.close(),
   ];
   const errors: unknown[] = [];
@@ -230,10 +230,10 @@ function openMetrics(parts: {
   memory: MemoryLimits;
   watches: Watches;
   connections: Connections;
-  workers: BodyWorkers;
+  bodyPreparer: BodyPreparer;
   metricsRenderMs: number | undefined;
 }): Metrics {
-  const { database, memory, watches, connections, workers } = parts;
+  const { database, memory, watches, connections, bodyPreparer } = parts;
   const { broken } = requireSeals(database.pool);
   const metrics = new Metrics(
     {
@@ -242,8 +242,8 @@ function openMetrics(parts: {
       responseBytes: () => memory.answering.usedBytes,
       isClockUnsafe: () => database.clock.fault() !== undefined,
       refusedLogs: () => countRefusedLogs(database.pool),
-      preparingBodies: () => workers.length,
-      preparedBodies: () => workers.finishedCount,
+      preparingBodies: () => bodyPreparer.length,
+      preparedBodies: () => bodyPreparer.finishedCount,
       connections,
       brokenSeals: () => broken.counts,
       evidenceFindings: () => watches.evidence.findings.count,

@@ -43,7 +43,7 @@ export class RunIdMerging {
         while (!this.#isStopped && (await inTenantTransaction(this.#pool, tenantId, mergeRunIdSegments)));
       } catch (error) {
         if (this.#isStopped) return;
-        this.#log.warn({ reason: (error as Error).message, tenantId }, 'the index of run IDs was not merged this time');
+        this.#log.warn({ reason: (error as Error).message, tenantId }, 'the segments of run IDs were not merged this time');
       }
     });
     return this.#merging;

@@ -25,7 +25,7 @@ export interface BackupParameters {
   /** Version of the command. */
   madeBy: string;
   /** Returns the encrypted secrets of the instance with this ID; undefined to leave them out. */
-  sealSecrets: ((instanceId: string) => Uint8Array) | undefined;
+  encryptSecrets: ((instanceId: string) => Uint8Array) | undefined;
   /** Called with the number of rows copied so far, whenever a part of a table is full. */
   progress: ((rows: number) => void) | undefined;
   /** Called with one line for each reason why a restore would not accept the copied rows. */
@@ -62,10 +62,10 @@ export async function writeBackup(client: Client, writer: BackupWriter, paramete
   await parameters.whileLocked?.();
   for (const fault of await findDanglingRows(client, tenants)) parameters.onRestoreFault?.(fault);
   await client.query('COMMIT');
-  const sealedSecrets = parameters.sealSecrets?.(instance.id);
-  if (sealedSecrets !== undefined) {
-    await writer.add(SECRETS_FILE, sealedSecrets);
-    manifest.secretsSha256 = Buffer.from(sha256(sealedSecrets)).toString('hex');
+  const encryptedSecrets = parameters.encryptSecrets?.(instance.id);
+  if (encryptedSecrets !== undefined) {
+    await writer.add(SECRETS_FILE, encryptedSecrets);
+    manifest.secretsSha256 = Buffer.from(sha256(encryptedSecrets)).toString('hex');
   }
   await writer.add(MANIFEST_FILE, Buffer.from(`${JSON.stringify(manifest, undefined, 1)}\n`));
   await writer.finish();

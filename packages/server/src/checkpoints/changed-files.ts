@@ -6,7 +6,7 @@ const CHECK_INTERVAL_MS = 1_000;
 /** The longest wait for the result of a check. A network file system may never respond. */
 const CHECK_MS_MAX = 1_000;
 
-/** If a check takes longer, no other check starts until it ends. */
+/** If a check takes longer, no further check is queued until it ends. */
 const HANGING_MS = 500;
 
 /** The number of concurrent checks. A file system that hangs blocks this many of the four threads of Node.js. */

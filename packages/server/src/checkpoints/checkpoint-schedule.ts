@@ -10,7 +10,7 @@ import { LOG_NAMES, type LogName } from '../storage/log-heads.ts';
 import { listSigningKeys } from '../storage/signing-keys.ts';
 import { listTenantIds } from '../storage/tenants.ts';
 import type { StoredCheckpoint } from '../storage/tree.ts';
-import { Anchoring } from './anchoring.ts';
+import { CheckpointCopier } from './checkpoint-copier.ts';
 import type { CheckpointSink } from './checkpoint-folder.ts';
 
 /** The longest interval between two rounds over all logs, unless a round takes longer. */
@@ -35,7 +35,7 @@ export function scheduleCheckpoints(
   const make = (tenantId: string, request: CheckpointRequest): Promise<StoredCheckpoint> =>
     makeCheckpoint(ledgerPool, tenantId, signer.keys, request);
   const readKeys = async () => noteKeysOf(signer.instanceId, await listSigningKeys(ledgerPool));
-  const anchoring = sink === undefined ? undefined : new Anchoring(ledgerPool, { sink, readKeys, logger });
+  const copier = sink === undefined ? undefined : new CheckpointCopier(ledgerPool, { sink, readKeys, logger });
   const stopping = new AbortController();
   const ages = new CheckpointAges();
   const round = async (seconds: number) => {
@@ -54,7 +54,7 @@ export function scheduleCheckpoints(
           const what = isMemoryError ? 'a checkpoint is not stored in the memory folder' : 'no checkpoint was made';
           logger.error({ err: error, tenantId: id, log }, what);
         });
-        if (size !== 0) await anchoring?.catchUp(id, log, size);
+        if (size !== 0) await copier?.copyNew(id, log, size);
       }
     }
   };
@@ -73,7 +73,7 @@ export function scheduleCheckpoints(
     checkpointOver: async (tenantId, log, rows) => {
       const checkpoint = await make(tenantId, { log, rows });
       // Not awaited: the request does not wait for the disk of the sink.
-      void anchoring?.catchUp(tenantId, log, checkpoint.size);
+      void copier?.copyNew(tenantId, log, checkpoint.size);
       return checkpoint;
     },
     stop: () => stopping.abort(),

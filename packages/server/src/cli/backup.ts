@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { OpenDatabase } from '../app/open-database.ts';
 import { createBackup } from '../backup/backup-writer.ts';
+import { encryptSecrets } from '../backup/encrypted-secrets.ts';
 import type { BackupManifest } from '../backup/manifest.ts';
-import { sealSecrets } from '../backup/sealed-secrets.ts';
 import { type BackupParameters, writeBackup } from '../backup/write-backup.ts';
 import { requireZstandard } from '../backup/zstandard.ts';
 import { isDistributed } from '../database/citus.ts';
@@ -59,7 +59,8 @@ export function addBackup(program: Command, session: Session): void {
           progress: progress.onRows,
           onRestoreFault: (fault) => restoreFaults.push(fault),
           whileLocked: readSchema,
-          sealSecrets: passphrase === undefined ? undefined : (id) => sealSecrets(secretTexts(database.secrets), passphrase, id),
+          encryptSecrets:
+            passphrase === undefined ? undefined : (id) => encryptSecrets(secretTexts(database.secrets), passphrase, id),
         };
         const manifest = await copyTo(options.output, database, parameters).finally(progress.done);
         if (leftOutObjects.length > 0)

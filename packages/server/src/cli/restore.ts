@@ -3,9 +3,9 @@ import type { Command } from 'commander';
 import { type OpenDatabase, openDatabase } from '../app/open-database.ts';
 import { restoreDatabase } from '../app/restore-database.ts';
 import { type BackupReader, openBackup } from '../backup/backup-reader.ts';
+import { decryptSecrets } from '../backup/encrypted-secrets.ts';
 import type { BackupManifest } from '../backup/manifest.ts';
 import { checkParts, requireKnownMigrations } from '../backup/restore-rows.ts';
-import { openSecrets } from '../backup/sealed-secrets.ts';
 import { requireZstandard } from '../backup/zstandard.ts';
 import { openMemoryFolder } from '../checkpoints/memory-folder.ts';
 import type { Config } from '../config/config.ts';
@@ -69,7 +69,7 @@ async function restore(session: Session, options: RestoreOptions, reader: Backup
   await checkParts(reader);
   const { config, writeSecrets } =
     options.withSecrets === true
-      ? await decryptSecrets(session, options, reader)
+      ? await readSecretsOfBackup(session, options, reader)
       : { config: await requireSecrets(session, reader), writeSecrets: () => undefined };
   await requireReadableMemory(config, reader.manifest);
   const { onRows, done } = progressOn(session, options.progress === true);
@@ -114,18 +114,18 @@ async function requireSecrets({ config }: Session, reader: BackupReader): Promis
  * Decrypts the secrets of the backup. Returns the configuration that uses them, and a function that writes them to files.
  * @throws ExitError if the backup has no secrets, the passphrase is missing or wrong, or a file contains another secret.
  */
-async function decryptSecrets(
+async function readSecretsOfBackup(
   session: Session,
   { secretsOutput }: RestoreOptions,
   reader: BackupReader,
 ): Promise<{ config: Config; writeSecrets: () => void }> {
-  const sealedSecrets = await reader.secrets();
-  if (sealedSecrets === undefined)
+  const encryptedSecrets = await reader.secrets();
+  if (encryptedSecrets === undefined)
     throw new ExitError(
       'wrong_secret',
       'the backup contains no secrets; provide your own copy of them, and run `restore` without --with-secrets',
     );
-  const secrets = openSecrets(sealedSecrets, requiredPassphrase(session), reader.manifest.instance.id);
+  const secrets = decryptSecrets(encryptedSecrets, requiredPassphrase(session), reader.manifest.instance.id);
   const folder = secretsOutput ?? join(session.config.dataDir, 'secrets');
   requireNoOtherSecrets(folder, secrets);
   return { config: { ...session.config, ...secrets }, writeSecrets: () => restoreSecretFiles(folder, secrets) };

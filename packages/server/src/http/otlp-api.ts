@@ -42,9 +42,9 @@ export function registerOtlpApi(app: FastifyInstance, api: PublicApi): void {
 }
 
 /** Stores exported traces and logs. A body that is not light is prepared on the worker thread, so that it delays no other request. */
-async function submit({ writers, workers }: PublicApi, request: ExportRequest): Promise<IngestReply> {
+async function submit({ writers, bodyPreparer }: PublicApi, request: ExportRequest): Promise<IngestReply> {
   if (isLight(request.document)) return queue(writers, request, prepareExport(request));
-  const { prepared, document } = await workers.prepareExport(request);
+  const { prepared, document } = await bodyPreparer.prepareExport(request);
   return queue(writers, { ...request, document }, prepared);
 }
 

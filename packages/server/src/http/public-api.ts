@@ -12,7 +12,7 @@ import type { IngestReply, IngestRequest } from '../ingest/ingest-request.ts';
 import type { RecordWriters } from '../ingest/record-writers.ts';
 import type { Authenticator } from './authenticate.ts';
 import { isLight } from './body-bounds.ts';
-import type { BodyWorkers } from './body-workers.ts';
+import type { BodyPreparer } from './body-preparer.ts';
 import { rejectOtherMethods } from './other-methods.ts';
 import { isPreferred } from './preferences.ts';
 import { prepareBody } from './prepare-body.ts';
@@ -30,7 +30,7 @@ export interface PublicApi {
   reading: Admission;
   bytesMax: { report: number; record: number };
   /** Prepares bodies that are not light. */
-  workers: BodyWorkers;
+  bodyPreparer: BodyPreparer;
 }
 
 /**
@@ -74,10 +74,10 @@ export function registerPublicApi(app: FastifyInstance, api: PublicApi): void {
 /** A body that is not light is parsed, validated and prepared on the worker thread, so that it delays no other request. */
 async function submitByWorker(
   id: OperationId,
-  { writers, workers }: PublicApi,
+  { writers, bodyPreparer }: PublicApi,
   ingestRequest: IngestRequest,
 ): Promise<IngestReply> {
-  const { prepared, document } = await workers.prepare(id, ingestRequest);
+  const { prepared, document } = await bodyPreparer.prepare(id, ingestRequest);
   return endpoints[id].submit(writers, { ...ingestRequest, document }, prepared);
 }
 

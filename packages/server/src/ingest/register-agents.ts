@@ -57,6 +57,7 @@ async function register(tx: Transaction, agents: readonly NewAgent[], lockedHead
   const digests = agents.slice(0, FILLED_MAX).map(({ name }) => skeletonDigests(name));
   const filledCount = ignoreRejection(fillSkeletons(tx));
   let similarNames = await findSimilarNames(tx, digests);
+  // The first search did not find agents whose skeletons were missing until now.
   if ((await filledCount) > 0) similarNames = await findSimilarNames(tx, digests);
   const similar = new Map(agents.slice(0, FILLED_MAX).map(({ id }, index) => [id, similarNames[index]!]));
   addEarlierNames(similar, agents, digests);

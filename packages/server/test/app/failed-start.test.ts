@@ -3,7 +3,7 @@ import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { OpenDatabase } from '../../src/app/open-database.ts';
 import { type StartOptions, startServer } from '../../src/app/start-server.ts';
 import { type Config, readConfig } from '../../src/config/config.ts';
-import { BodyWorkers } from '../../src/http/body-workers.ts';
+import { BodyPreparer } from '../../src/http/body-preparer.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
 
 let server: TestServer;
@@ -12,14 +12,14 @@ beforeAll(async () => {
 });
 afterEach(() => vi.restoreAllMocks());
 
-/** Starts a server that must fail. Returns its error message, the number of running timers, and whether its workers are open. */
+/** Starts a server that must fail. Returns its error message, the number of running timers, and whether its body preparer is open. */
 async function failToStart(settings: Partial<Config>, parts: Partial<OpenDatabase> = {}, options: StartOptions = {}) {
   const setIntervalSpy = vi.spyOn(globalThis, 'setInterval');
   const clearIntervalSpy = vi.spyOn(globalThis, 'clearInterval');
-  const workers = new BodyWorkers();
-  const closeSpy = vi.spyOn(workers, 'close');
+  const bodyPreparer = new BodyPreparer();
+  const closeSpy = vi.spyOn(bodyPreparer, 'close');
   const config = { ...readConfig({}), port: 0, ...settings };
-  const starting = startServer(config, { ...server.open, ...parts }, pino({ level: 'silent' }), { ...options, workers });
+  const starting = startServer(config, { ...server.open, ...parts }, pino({ level: 'silent' }), { ...options, bodyPreparer });
   const error: Error = await starting.then(
     () => expect.unreachable('it has started'),
     (reason) => reason,
@@ -30,7 +30,7 @@ async function failToStart(settings: Partial<Config>, parts: Partial<OpenDatabas
   return {
     message: error.message,
     runningTimerCount: timers.filter((timer) => !stopped.has(timer)).length,
-    hasOpenWorkers: closeSpy.mock.calls.length === 0,
+    hasOpenPreparer: closeSpy.mock.calls.length === 0,
   };
 }
 
@@ -40,38 +40,38 @@ const failOnClose: StartOptions['alsoRegister'] = (app) => {
 };
 
 describe('a server that cannot start', () => {
-  test('stops its timers and workers if its port is in use', async () => {
+  test('stops its timers and closes its body preparer if its port is in use', async () => {
     const port = Number(new URL(server.url).port);
     expect(await failToStart({ port })).toEqual({
       message: expect.stringContaining(`port ${port} on`),
       runningTimerCount: 0,
-      hasOpenWorkers: false,
+      hasOpenPreparer: false,
     });
   });
 
-  test('stops its timers and workers if the database cannot be reached', async () => {
+  test('stops its timers and closes its body preparer if the database cannot be reached', async () => {
     const lookupPool = new Proxy(server.open.lookupPool, {
       get: (pool, name) =>
         name === 'connect' || name === 'query' ? () => Promise.reject(new Error('away')) : Reflect.get(pool, name),
     });
-    expect(await failToStart({}, { lookupPool })).toEqual({ message: 'away', runningTimerCount: 0, hasOpenWorkers: false });
+    expect(await failToStart({}, { lookupPool })).toEqual({ message: 'away', runningTimerCount: 0, hasOpenPreparer: false });
   });
 
-  test('stops its timers and workers and reports why it cannot start, even if the HTTP server fails to close', async () => {
+  test('stops its timers, closes its body preparer and reports why it cannot start, even if the HTTP server fails to close', async () => {
     const port = Number(new URL(server.url).port);
     expect(await failToStart({ port }, {}, { alsoRegister: failOnClose })).toEqual({
       message: expect.stringContaining(`port ${port} on`),
       runningTimerCount: 0,
-      hasOpenWorkers: false,
+      hasOpenPreparer: false,
     });
   });
 });
 
-test('a server whose HTTP server fails to close still closes its workers, and then throws the error of the HTTP server', async () => {
-  const workers = new BodyWorkers();
-  const closeSpy = vi.spyOn(workers, 'close');
+test('a server whose HTTP server fails to close still closes its body preparer, and then throws the error of the HTTP server', async () => {
+  const bodyPreparer = new BodyPreparer();
+  const closeSpy = vi.spyOn(bodyPreparer, 'close');
   const config = { ...readConfig({}), port: 0 };
-  const running = await startServer(config, server.open, pino({ level: 'silent' }), { workers, alsoRegister: failOnClose });
+  const running = await startServer(config, server.open, pino({ level: 'silent' }), { bodyPreparer, alsoRegister: failOnClose });
   await expect(running.close()).rejects.toThrow('the HTTP server does not close');
   expect(closeSpy).toHaveBeenCalledOnce();
 });

@@ -6,7 +6,7 @@ import { checkpointText, openCheckpoint, originOf, signCheckpoint } from '@count
 import { keyId, toBase64 } from '@countersign/core/domain/signed-note';
 import pino from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Anchoring } from '../../src/checkpoints/anchoring.ts';
+import { CheckpointCopier } from '../../src/checkpoints/checkpoint-copier.ts';
 import { checkpointFolder } from '../../src/checkpoints/checkpoint-folder.ts';
 import { sha256, verifyEd25519 } from '../../src/crypto/digests.ts';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
@@ -137,8 +137,8 @@ describe('the folder COUNTERSIGN_CHECKPOINT_DIR', () => {
     const errorLines: string[] = [];
     const logger = pino({}, { write: (line: string) => errorLines.push(line) });
     const readKeys = async () => signers();
-    const anchoring = new Anchoring(server.open.ledgerPool, { sink: checkpointFolder(folder), readKeys, logger });
-    await anchoring.catchUp(tenantId, 'audit');
+    const copier = new CheckpointCopier(server.open.ledgerPool, { sink: checkpointFolder(folder), readKeys, logger });
+    await copier.copyNew(tenantId, 'audit');
     expect(readdirSync(join(folder, tenantId, 'audit'))).toEqual([`${String(ENTRIES).padStart(16, '0')}.checkpoint`]);
     expect(errorLines.map((line) => JSON.parse(line))).toMatchObject([
       { level: 50, tenantId, size: 1 },
@@ -147,7 +147,7 @@ describe('the folder COUNTERSIGN_CHECKPOINT_DIR', () => {
     await insider.sql(`DELETE FROM countersign.checkpoints WHERE $T AND size = 1000`, tenantId);
     await server.post(paths.audit, await server.key(tenantId), { actor: 'ci', action: 'deployed' });
     const next = await makeCheckpoint(server.open.pool, tenantId, signers(), { log: 'audit' });
-    await anchoring.catchUp(tenantId, 'audit');
+    await copier.copyNew(tenantId, 'audit');
     expect(
       readdirSync(join(folder, tenantId, 'audit'))
         .sort()

@@ -50,7 +50,7 @@ test('rows longer than a part and tables of many parts are restored byte for byt
   client.on('error', () => undefined);
   await client.connect();
   const fullDisk = { add: failFor(parts[1]!.file), finish: async () => undefined, discard: async () => undefined };
-  const parameters = { madeAt: new Date().toISOString(), madeBy: 'test', sealSecrets: undefined, progress: undefined };
+  const parameters = { madeAt: new Date().toISOString(), madeBy: 'test', encryptSecrets: undefined, progress: undefined };
   await expect(writeBackup(client, fullDisk, parameters)).rejects.toThrow('no space left');
   await client.end();
 

@@ -18,8 +18,8 @@ import zlib from 'node:zlib';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createBackup } from '../../src/backup/backup-writer.ts';
+import { decryptSecrets } from '../../src/backup/encrypted-secrets.ts';
 import type { BackupManifest } from '../../src/backup/manifest.ts';
-import { openSecrets } from '../../src/backup/sealed-secrets.ts';
 import { writeBackup } from '../../src/backup/write-backup.ts';
 import { listCopiedTables } from '../../src/database/copied-tables.ts';
 import { knownMigrations, migrate } from '../../src/database/migrate.ts';
@@ -207,7 +207,7 @@ test('restore loads a backup of an older schema and then migrates it', async () 
   const path = join(scratch, 'older/');
   const client = new pg.Client(target.owner);
   await client.connect();
-  const parameters = { madeAt: new Date().toISOString(), madeBy: 'test', sealSecrets: undefined, progress: undefined };
+  const parameters = { madeAt: new Date().toISOString(), madeBy: 'test', encryptSecrets: undefined, progress: undefined };
   const { migrations } = await writeBackup(client, await createBackup(path, new Date()), parameters);
   const columnsOf = new Map((await listCopiedTables(client)).map(({ name, columns }) => [name, columns]));
   await client.end();
@@ -313,7 +313,7 @@ test('if the folder for the secrets has another secret, restore refuses to start
 test('restore rejects secrets that are malformed or too long', async () => {
   const sealed = JSON.parse(readFileSync(join(folder, 'secrets.json'), 'utf8'));
   for (const nonce of ['', Buffer.alloc(300).toString('base64')])
-    expect(() => openSecrets(Buffer.from(JSON.stringify({ ...sealed, nonce })), 'correct horse battery', 'id')).toThrow(
+    expect(() => decryptSecrets(Buffer.from(JSON.stringify({ ...sealed, nonce })), 'correct horse battery', 'id')).toThrow(
       'secrets.json does not have the form of encrypted secrets',
     );
   const { path } = copyBackup('long-secrets');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Anchoring } from '../../src/checkpoints/anchoring.ts';
+import { CheckpointCopier } from '../../src/checkpoints/checkpoint-copier.ts';
 import { checkpointFolder } from '../../src/checkpoints/checkpoint-folder.ts';
 import { openMemoryFolder } from '../../src/checkpoints/memory-folder.ts';
 import { makeCheckpoint } from '../../src/ledger/checkpoints.ts';
@@ -39,11 +39,11 @@ beforeAll(async () => {
   const logger = pino({}, { write: (line: string) => warnings.push(JSON.parse(line)) });
   /** Copies the checkpoints to the checkpoint folder, like a server that has just started. */
   const copy = (server: TestServer) =>
-    new Anchoring(server.open.ledgerPool, {
+    new CheckpointCopier(server.open.ledgerPool, {
       sink: checkpointFolder(sinkFolder),
       readKeys: async () => server.open.signer.keys,
       logger,
-    }).catchUp(tenantId, 'audit');
+    }).copyNew(tenantId, 'audit');
 
   await append(first, 3);
   await sign(first);

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openCheckpoint, originOf } from '@countersign/core/domain/checkpoint';
 import pg from 'pg';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { Anchoring } from '../../src/checkpoints/anchoring.ts';
+import { CheckpointCopier } from '../../src/checkpoints/checkpoint-copier.ts';
 import { sha256, verifyEd25519 } from '../../src/crypto/digests.ts';
 import { inTenantTransaction } from '../../src/database/transaction.ts';
 import { ensureCheckpoint } from '../../src/ledger/checkpoints.ts';
@@ -164,7 +164,7 @@ describe('the checkpoint folder', () => {
       has: async () => false,
       sizes: async () => [],
     };
-    const anchoring = new Anchoring(server.open.ledgerPool, {
+    const copier = new CheckpointCopier(server.open.ledgerPool, {
       sink,
       readKeys: async () => server.open.signer.keys,
       logger: captureLog().log,
@@ -172,7 +172,7 @@ describe('the checkpoint folder', () => {
     const connectSpy = vi.spyOn(server.open.ledgerPool, 'connect');
     const queriesDatabase = async (newest?: number) => {
       connectSpy.mockClear();
-      await anchoring.catchUp(tenantId, 'audit', newest);
+      await copier.copyNew(tenantId, 'audit', newest);
       return connectSpy.mock.calls.length > 0;
     };
     await append(key, 2);

@@ -4,7 +4,7 @@ import { exceededBound } from '@countersign/core/domain/json-size';
 import { describe, expect, test } from 'vitest';
 import { until } from '../../../embedded-database/test/harness/processes.ts';
 import { BODY_BOUNDS, WORKER_HEAP_MB } from '../../src/http/body-bounds.ts';
-import { BodyWorkers } from '../../src/http/body-workers.ts';
+import { BodyPreparer } from '../../src/http/body-preparer.ts';
 import { storedDocuments } from '../harness/stored-documents.ts';
 import { paths, type TestResponse, testServer } from '../harness/test-server.ts';
 
@@ -220,7 +220,7 @@ describe('the worker thread for large bodies', () => {
   });
 
   test('serves tenants in turn when one sends many bodies, and rejects only the bodies of that tenant when its queue is full', async () => {
-    const workers = new BodyWorkers();
+    const preparer = new BodyPreparer();
     const requestOf = (tenant: string) => ({
       principal: { tenantId: tenant, keyId: 'k', prefix: 'p', scopes: [] },
       document: Buffer.from(JSON.stringify({ trace_id: tenant }) + ' '.repeat(300_000)),
@@ -229,7 +229,7 @@ describe('the worker thread for large bodies', () => {
     });
     const order: string[] = [];
     const send = async (tenant: string) => {
-      await workers.prepare('ingestTrace', requestOf(tenant));
+      await preparer.prepare('ingestTrace', requestOf(tenant));
       order.push(tenant);
     };
     await Promise.all([...Array.from({ length: 20 }, () => send('many')), send('one')]);
@@ -237,15 +237,15 @@ describe('the worker thread for large bodies', () => {
     for (let sentCount = 0; sentCount < 768; sentCount += 1) void send('many').catch(() => undefined);
     await expect(Promise.all(Array.from({ length: 3 }, () => send('many')))).rejects.toMatchObject({ code: 'unavailable' });
     await send('one');
-    await workers.close();
-    expect(workers.length).toBe(0);
+    await preparer.close();
+    expect(preparer.length).toBe(0);
   });
 
   test('responds with 503 to a body that ends its thread, and prepares the next bodies on a new thread', async () => {
     const file = new URL('../fixtures/ending-body-worker.ts', import.meta.url);
     const serverWithEndingWorker = await testServer({
       database: server.database,
-      options: { workers: new BodyWorkers({ file }) },
+      options: { bodyPreparer: new BodyPreparer({ file }) },
     });
     const padBody = (traceId: string) => JSON.stringify({ trace_id: traceId }) + ' '.repeat(300_000);
     expect((await serverWithEndingWorker.post(paths.traces, key, padBody('before'))).status).toBe(200);
@@ -260,7 +260,7 @@ describe('the worker thread for large bodies', () => {
   });
 
   test('needs at most half of its heap for bodies close to the limits of values and names', async () => {
-    const workers = new BodyWorkers({ heapMb: WORKER_HEAP_MB / 2 });
+    const preparer = new BodyPreparer({ heapMb: WORKER_HEAP_MB / 2 });
     const { valuesMax, namesMax } = BODY_BOUNDS.report;
     const members = (object: number) =>
       Array.from(
@@ -271,13 +271,13 @@ describe('the worker thread for large bodies', () => {
     const body = Buffer.from(`{"trace_id":"t","metadata":{"v":[${values}]}}`);
     const principal = { tenantId: 't', keyId: 'k', prefix: 'p', scopes: [] };
     for (let sentCount = 0; sentCount < 2; sentCount += 1)
-      await workers.prepare('ingestTrace', {
+      await preparer.prepare('ingestTrace', {
         principal,
         document: Buffer.from(body),
         idempotencyKey: undefined,
         prefersAttestation: false,
       });
-    await workers.close();
+    await preparer.close();
   });
 });
 

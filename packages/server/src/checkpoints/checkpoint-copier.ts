@@ -11,7 +11,7 @@ import type { CheckpointSink } from './checkpoint-folder.ts';
  * Copies stored checkpoints to the sink in the order of their sizes, including the checkpoints of other servers. A checkpoint that could
  * not be written is not skipped: it is written before the later ones. A row that is not valid (`checkpointFault`) is logged and not copied.
  */
-export class Anchoring {
+export class CheckpointCopier {
   readonly #pool: Pool;
   readonly #sink: CheckpointSink;
   readonly #readKeys: () => Promise<readonly NoteKey[]>;
@@ -36,7 +36,7 @@ export class Anchoring {
    * Writes the checkpoints that are larger than those in the sink. Never rejects: a failure is logged, and the next call tries again.
    * @param newestSize size of the newest checkpoint of the log, if known. If that checkpoint is known to be in the sink, nothing is read.
    */
-  catchUp(tenantId: string, log: LogName, newestSize = Number.POSITIVE_INFINITY): Promise<void> {
+  copyNew(tenantId: string, log: LogName, newestSize = Number.POSITIVE_INFINITY): Promise<void> {
     const key = keyOf(tenantId, log);
     const copying = (this.#copying.get(key) ?? Promise.resolve()).then(() =>
       this.#copy(tenantId, log, newestSize).catch((error: unknown) => {

@@ -31,7 +31,7 @@ interface QueuedTask {
  * Prepares large bodies on a worker thread, so that parsing one does not delay requests with small bodies. Tenants take turns. The first
  * large body starts the thread. If the thread ends unexpectedly, the bodies in progress are rejected. The next body starts a new thread.
  */
-export class BodyWorkers {
+export class BodyPreparer {
   /** Bodies prepared or rejected by the worker since the start. */
   finishedCount = 0;
   readonly #heapMb: number;

@@ -15,7 +15,7 @@ const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-interface SealedSecrets {
+interface EncryptedSecrets {
   kdf: 'scrypt';
   salt: string;
   nonce: string;
@@ -24,22 +24,22 @@ interface SealedSecrets {
 }
 
 /** Encrypts the secrets. Returns the content of SECRETS_FILE, which only the same passphrase and instance ID can decrypt. */
-export function sealSecrets(secrets: BackupSecrets, passphrase: string, instanceId: string): Buffer {
+export function encryptSecrets(secrets: BackupSecrets, passphrase: string, instanceId: string): Buffer {
   const [salt, nonce] = [randomBytes(16), randomBytes(NONCE_BYTES)];
   const cipher = createCipheriv(CIPHER, deriveKey(passphrase, salt), nonce).setAAD(Buffer.from(instanceId));
   const ciphertext = Buffer.concat([cipher.update(JSON.stringify(secrets)), cipher.final()]);
-  const sealed: SealedSecrets = {
+  const encrypted: EncryptedSecrets = {
     kdf: 'scrypt',
     salt: salt.toString('base64'),
     nonce: nonce.toString('base64'),
     ciphertext: ciphertext.toString('base64'),
     tag: cipher.getAuthTag().toString('base64'),
   };
-  return Buffer.from(`${JSON.stringify(sealed)}\n`);
+  return Buffer.from(`${JSON.stringify(encrypted)}\n`);
 }
 
 /** Decrypts the secrets. @throws ExitError `wrong_secret` for another passphrase or instance, `broken` for a malformed file. */
-export function openSecrets(file: Uint8Array, passphrase: string, instanceId: string): BackupSecrets {
+export function decryptSecrets(file: Uint8Array, passphrase: string, instanceId: string): BackupSecrets {
   const { kdf, salt, nonce, ciphertext, tag } = parse(file);
   if (kdf !== 'scrypt') throw damaged(`${SECRETS_FILE} is encrypted in an unknown way`);
   const key = deriveKey(passphrase, Buffer.from(salt, 'base64'));
@@ -57,12 +57,12 @@ export function openSecrets(file: Uint8Array, passphrase: string, instanceId: st
   }
 }
 
-function parse(file: Uint8Array): SealedSecrets {
+function parse(file: Uint8Array): EncryptedSecrets {
   try {
-    const sealed = JSON.parse(Buffer.from(file).toString('utf8'));
-    const isComplete = ['salt', 'nonce', 'ciphertext', 'tag'].every((member) => typeof sealed[member] === 'string');
-    const bytesOf = (member: 'nonce' | 'tag') => Buffer.from(sealed[member], 'base64').length;
-    if (isComplete && bytesOf('nonce') === NONCE_BYTES && bytesOf('tag') === TAG_BYTES) return sealed;
+    const encrypted = JSON.parse(Buffer.from(file).toString('utf8'));
+    const isComplete = ['salt', 'nonce', 'ciphertext', 'tag'].every((member) => typeof encrypted[member] === 'string');
+    const bytesOf = (member: 'nonce' | 'tag') => Buffer.from(encrypted[member], 'base64').length;
+    if (isComplete && bytesOf('nonce') === NONCE_BYTES && bytesOf('tag') === TAG_BYTES) return encrypted;
   } catch {
     // Reported below.
   }
