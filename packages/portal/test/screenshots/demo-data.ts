@@ -55,7 +55,7 @@ function eventsOf(day: number): object[] {
 
 const timeAt = (start: number, ms: number): string => new Date(start + ms).toISOString();
 
-/** A run with a question, a lookup, a guardrail and an answer. */
+/** A run in which a customer asks for a refund. It has model calls, tool calls, a retrieval and a guardrail. */
 function conversation(): object {
   const start = Date.now() - 12 * 60_000;
   const times = (from: number, to: number) => ({

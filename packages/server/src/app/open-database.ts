@@ -91,7 +91,7 @@ export async function openDatabase(
   };
   try {
     const schemaMode = databaseUrl === undefined ? 'migrate' : mode;
-    // A mode that does not migrate needs no separate connection for this.
+    // A mode that does not migrate can read the level on a connection of the pools.
     const level = mayMigrate(schemaMode) ? await readSchemaLevel(acquired) : await schemaLevel(pools.lookupPool);
     const migrated = await ensureSchema(acquired, { level, mode: schemaMode }, say);
     const isNew = (await findInstance(pools.lookupPool)) === undefined;

@@ -39,6 +39,6 @@ is connected to the database (exit code 9).
 
 With COUNTERSIGN_MIGRATE_DATABASE_URL, this command also grants the role of DATABASE_URL its rights on the tables.
 
-With --citus, DATABASE_URL must be the URL of the coordinator of a Citus cluster. A second run distributes only tables that are not
-distributed yet.
+With --citus, DATABASE_URL must be the URL of the coordinator of a Citus cluster. If you repeat the command, it distributes only tables
+that are not distributed yet.
 `;

@@ -23,7 +23,7 @@ export class OutputClosedError extends Error {
   override name = 'OutputClosedError';
 }
 
-/** The state of one run of the command line: its output, its configuration and its result. */
+/** The state of one command: its output, its configuration and its result. */
 export class Session {
   /** The result if nothing is thrown: a reason, or the status of `serve`. */
   ending: ExitReason | number = 'ok';

@@ -41,7 +41,7 @@ export function registerOtlpApi(app: FastifyInstance, api: PublicApi): void {
   }
 }
 
-/** Stores exported traces and logs. A body that is not light is prepared on the worker thread, so that it delays no other request. */
+/** Stores exported traces and logs, not metrics. A body that is not light is prepared on the worker thread, to delay no other request. */
 async function submit({ writers, bodyPreparer }: PublicApi, request: ExportRequest): Promise<IngestReply> {
   if (isLight(request.document)) return queue(writers, request, prepareExport(request));
   const { prepared, document } = await bodyPreparer.prepareExport(request);

@@ -122,8 +122,8 @@ export class OutgoingResponse implements ResponseMemory {
     const { raw, request } = this.#reply;
     const { socket } = request.raw;
     const onClose = () => {
-      // If the response emits `close` while the connection emits `close`, this listener runs twice, although its first run removes it from
-      // the response and from the connection.
+      // If the response emits `close` while the connection emits `close`, this listener runs twice, although the first call removes it
+      // from the response and from the connection.
       raw.removeListener('close', onClose);
       socket.removeListener('close', onClose);
       this.#release();
