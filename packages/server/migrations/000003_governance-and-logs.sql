@@ -1,6 +1,6 @@
 -- Up Migration
 -- Evaluations, what people decided, promotion decisions, and the logs of a workspace. audit_entries and decisions have no foreign key to
--- tenants, because each append locks the head of the log, which has one.
+-- tenants, because each append locks the head of the log, and log_heads has this foreign key.
 
 -- One sequence numbers evaluations, incidents and approvals, so that their numbers can be compared. The order is a number and not a time,
 -- because a wrong clock must not decide which evaluation is the latest, or whether it followed an incident (docs/decisions/0031).
@@ -220,7 +220,8 @@ CREATE TABLE countersign.evidence_events (
   PRIMARY KEY (tenant_id, seq)
 );
 
--- The log `traces`: which documents were stored as traces, and which were dropped; one event for each transaction (docs/formats.md, "Trace event").
+-- The log `traces`: which documents were stored as traces, and which were dropped. It has one event for each transaction (docs/formats.md,
+-- "Trace event").
 CREATE TABLE countersign.trace_events (
   tenant_id uuid NOT NULL REFERENCES countersign.tenants (id),
   seq bigint NOT NULL CHECK (seq > 0),

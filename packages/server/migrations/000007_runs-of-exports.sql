@@ -1,7 +1,7 @@
 -- Up Migration
--- The stored body of an OpenTelemetry export can contain parts of runs that no submission and no stored log record names: log records that
--- are not kept or that an earlier export also had, and spans without a span_id. This index finds the exports of a run that is erased
--- (docs/decisions/0057).
+-- The stored body of an OpenTelemetry export can contain parts of runs that neither a submission nor a stored log record names: log records
+-- that are not kept, log records that an earlier export also had, and spans without a span_id. This index finds the exports of a run that
+-- is erased (docs/decisions/0057).
 CREATE TABLE countersign.export_runs (
   tenant_id uuid NOT NULL,
   trace_id text COLLATE "C" NOT NULL,

@@ -33,7 +33,8 @@ export class CheckpointCopier {
   }
 
   /**
-   * Copies the checkpoints that are larger than the largest one in the sink. Never rejects: a failure is logged, and the next call tries again.
+   * Copies the checkpoints that are larger than the largest one in the sink. Never rejects: a failure is logged, and the next call tries
+   * again.
    * @param newestSize size of the newest checkpoint of the log, if known. If that checkpoint is known to be in the sink, nothing is read.
    */
   copyNew(tenantId: string, log: LogName, newestSize = Number.POSITIVE_INFINITY): Promise<void> {

@@ -7,8 +7,8 @@ const EXISTS_CODES = new Set(['42701', '42723', '42P06', '42P07', '42710']);
 const WRONG_ORDER = 'Not run migration ';
 
 /**
- * Whether a migration failed because the row of a migration that has run was deleted from the table `migrations`: the failed migration
- * itself, or a later one, has run before.
+ * Whether the error of a migration can mean that it has run before, but its row in the table `migrations` was deleted: its objects exist
+ * already, or a later migration is recorded.
  */
 export function isMigrationRowMissing(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
