@@ -165,8 +165,8 @@ function laterThan(owner: LogOwner, log: LogName, size: number): KeptHead | unde
 }
 
 /**
- * Reads the checkpoint of a log in the HeadStore again if another server may have replaced it. The HeadStore is checked once a second. Does
- * nothing if the checkpoint cannot be read. Returns undefined if nothing is to be awaited.
+ * Reads the checkpoint of a log in the HeadStore again if another server may have replaced it. The HeadStore is checked once a second.
+ * Ignores a MemoryFolderError, but not a damaged checkpoint. Returns undefined if nothing is to be awaited.
  */
 export function checkStore(owner: LogOwner, log: LogName): Promise<void> | undefined {
   const { store } = memoryOf(owner.seals);

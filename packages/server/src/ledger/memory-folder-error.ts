@@ -10,7 +10,7 @@ export class MemoryFolderError extends ApiError {
   /** @param reason the code of the system error. */
   constructor(path: string, act: 'read' | 'written', reason: string) {
     super('unavailable', [], { 'Retry-After': '1' });
-    this.message = `${path} in the memory folder cannot be ${act} (${reason}); give the server write access to the folder, and free space`;
+    this.message = `${path} in the memory folder cannot be ${act} (${reason}); give the server read and write access to the folder, and free space`;
     this.cause = this.message;
   }
 }

@@ -37,7 +37,8 @@ const EMPTY_HEAD = { seq: 0, rowHash: null, tree: { size: 0, frontier: new Uint8
 /**
  * Locks the heads of a tenant's logs, in the same order everywhere.
  * @param sendAfterLocks sends a statement that runs after the locks, in the same round trip.
- * @throws LogRewrittenError if a head is missing, is not valid (`sealFault`), or does not continue the last known state of the log.
+ * @throws LogRewrittenError if a head is missing, is not valid (`sealFault`, `timesFault`), or does not continue the last known state of
+ *   the log.
  */
 export async function lockSealedHeads<L extends LogName>(
   tx: Transaction,
@@ -142,7 +143,10 @@ function timesFault({ clock, readAt }: ReadTimes): string | undefined {
 /** The times of a HeadToMove, and of a ReadHead. */
 type ReadTimes = Partial<Pick<HeadToMove, 'clock'> & Pick<ReadHead, 'readAt'>>;
 
-/** Returns the head if it is valid (`sealFault`) and continues the last known state of the log. Otherwise throws LogRewrittenError. */
+/**
+ * Returns the head if it and its times are valid (`sealFault`, `timesFault`), and if it continues the last known state of the log. Otherwise
+ * throws LogRewrittenError.
+ */
 async function verifyHead<H extends StoredHead & ReadTimes>(
   tx: Transaction,
   log: LogName,

@@ -86,6 +86,7 @@ async function endMembership({ tx, record }: Act, personId: string): Promise<boo
 async function endAdminRights(tx: Transaction, personId: string): Promise<void> {
   if ((await countAdmins(tx)) === 1)
     throw new RuleViolationError('the last admin of a workspace must stay admin; make another member admin first');
-  await lockAccount(tx, personId); // A reset link that another workspace creates concurrently waits for this lock, or is ended below.
+  // If this person concurrently creates a reset link in another workspace, the link waits for this lock, or is ended below.
+  await lockAccount(tx, personId);
   await voidLinksMadeBy(tx, personName(personId));
 }

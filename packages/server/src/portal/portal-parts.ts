@@ -13,7 +13,7 @@ import type { SessionCookie } from './session-cookie.ts';
 export interface PortalParts {
   /** For actions. */
   pool: Pool;
-  /** For sessions and memberships. */
+  /** For the check of session and membership in each request. */
   sessionPool: Pool;
   /** For lists and pages. */
   readPool: Pool;

@@ -11,7 +11,7 @@ import { rowsWithRecords } from './run-log-records.ts';
 const SPANS_MAX = 1000;
 /** The largest number of bytes of documents that a page reads, unless one document is larger. */
 const DOCUMENT_BYTES_MAX = 8 * 1024 * 1024;
-/** The maximum number of submissions that a page reads. If later submissions replace steps, the page may show only a few of these steps. */
+/** The maximum number of submissions that a page reads. It may show only a few of their steps, because later submissions replace steps. */
 const SUBMISSIONS_MAX = 1000;
 /** The maximum bytes of the facts of steps (`spansText`) that a page reads, unless one submission has more. */
 const SPAN_BYTES_MAX = 2 * 1024 * 1024;

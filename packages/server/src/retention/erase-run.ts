@@ -178,7 +178,7 @@ async function eraseTelemetry(tx: Transaction, traceId: string): Promise<{ docum
     if (body === undefined) throw new RuleViolationError(UNREADABLE);
     replaceTelemetryDocument(tx, id, withoutEvents(body.toString(), ordinals));
   });
-  // `blankRunIds` and `removeRunIds` run one after the other, because one segment of the index can contain requests of both kinds.
+  // One after the other, because a segment of the index can contain both shared and unshared requests.
   await blankRunIds(tx, shared);
   const unsharedIds = requests.filter(({ hasOthers }) => !hasOthers).map(({ id }) => id);
   await removeRunIds(tx, 'telemetry', unsharedIds);

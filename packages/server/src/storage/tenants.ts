@@ -98,7 +98,7 @@ export async function listTenantIds(pool: Pool): Promise<string[]> {
 }
 
 /**
- * The IDs of all tenants that have the head of a key audit trail, or an ingestion key. If no row was deleted, these are all tenants. Of
+ * The IDs of all tenants that have the head of a key audit trail, or a row in `ingestion_keys`. If no row was deleted, these are all tenants. Of
  * the rows under row-level security, the server can read only these heads and keys across tenants.
  */
 export async function listKeyOwnerIds(pool: Pool): Promise<string[]> {

@@ -16,7 +16,7 @@ export interface CorrectedClock {
   /** The logs whose times go back. Each has its size, its time before the correction, and the time from which it continues. */
   logs: ClockCorrection;
   /**
-   * The number of approvals with a time in the future in the evidence log. Promotion checks ignore them, so their evaluations become
+   * The number of approvals whose time in the evidence log is in the future. Promotion checks ignore them, so their evaluations become
    * pending again.
    */
   reopenedApprovals: number;
@@ -56,7 +56,7 @@ export async function correctClock(pool: Pool, tenantId: string, { write }: { wr
 
 type Withdrawal = NewFact & { action: 'approval.withdrawn' };
 
-/** Creates the events that withdraw the approvals with a time in the future in the evidence log. */
+/** Creates the events that withdraw the approvals whose time in the evidence log is in the future. */
 async function createWithdrawals(tx: Transaction, head: HeadToMove, now: string): Promise<Withdrawal[]> {
   const approved = (await evidenceStates.atHead(tx, head)).approvedEvaluations();
   return approved

@@ -16,7 +16,7 @@ export interface EvidenceAct extends Act {
   /** The agent with a name or an ID. @throws NotFoundError if there is none. */
   requireAgent(reference: AgentReference): KnownAgent;
   /**
-   * Finds an evaluation in the log that promotion checks cannot use. Such an evaluation is not in `evidence`.
+   * Finds in the log an evaluation that promotion checks cannot use. Such an evaluation is not in `evidence`.
    * @throws LogRewrittenError if its event was changed outside the server.
    */
   findUnusableEvaluation(evaluationId: string): Promise<RecordedEvaluation | undefined>;

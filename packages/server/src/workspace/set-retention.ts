@@ -46,7 +46,7 @@ export async function setRetention(pool: Pool, tenantId: string, change: Retenti
   requireDays('traces', change.traceDays);
   requireDays('telemetry', change.telemetryDays);
   // A change that lacks its confirmation is rejected before the comparison, which can take minutes.
-  if (DAYS.some((days) => isShort(change[days])) && !change.isShortConfirmed)
+  if (MEMBERS.some((member) => isShort(change[member])) && !change.isShortConfirmed)
     requireConfirmation((await readRetention(pool, tenantId)).current, change);
   const verifiedPeriods = await comparePeriods(pool, tenantId);
   return governanceAct(pool, tenantId, by, async ({ tx, now, record }) => {
@@ -54,7 +54,7 @@ export async function setRetention(pool: Pool, tenantId: string, change: Retenti
     if (periods.length < verifiedPeriods.length) throw new BrokenSealError('retention_periods');
     const before = periods.at(-1) ?? FOREVER;
     const after = changedDays(before, change);
-    if (DAYS.every((days) => after[days] === before[days])) return false;
+    if (MEMBERS.every((member) => after[member] === before[member])) return false;
     requireConfirmation(before, change);
     const entrySeq = record({
       action: 'retention.changed',
@@ -65,7 +65,7 @@ export async function setRetention(pool: Pool, tenantId: string, change: Retenti
   });
 }
 
-const DAYS = ['traceDays', 'telemetryDays'] as const;
+const MEMBERS = ['traceDays', 'telemetryDays'] as const;
 
 const changedDays = (before: RetentionDays, change: RetentionChange): RetentionDays => ({
   traceDays: change.traceDays === undefined ? before.traceDays : change.traceDays,
@@ -77,7 +77,7 @@ const isShort = (days: number | null | undefined): boolean => typeof days === 'n
 /** @throws ShortPeriodError if the change sets a short period and is not confirmed. */
 function requireConfirmation(before: RetentionDays, change: RetentionChange): void {
   const after = changedDays(before, change);
-  const setsShort = DAYS.some((days) => after[days] !== before[days] && isShort(after[days]));
+  const setsShort = MEMBERS.some((member) => after[member] !== before[member] && isShort(after[member]));
   if (setsShort && !change.isShortConfirmed) throw new ShortPeriodError();
 }
 

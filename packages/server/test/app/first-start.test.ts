@@ -6,7 +6,7 @@ import { killAll, processesOf } from '../../../embedded-database/test/harness/pr
 import { newKey } from '../fixtures/run-command.ts';
 import { CommandProcess, DataFolder, run, ServerProcess } from '../fixtures/server-process.ts';
 
-test('after starts that were killed alone or with their database, the server starts, and reports an unknown variable', {
+test('after servers were killed during their start, alone or with their database, a server starts, and reports an unknown variable', {
   timeout: 240_000,
 }, async () => {
   const folder = new DataFolder();

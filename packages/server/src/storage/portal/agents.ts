@@ -6,7 +6,7 @@ import { instantText } from '../instant-text.ts';
 import { similarTo } from '../similar-agents.ts';
 import { lookUp } from './fragments.ts';
 
-/** A stored agent, with the time of its last run, telemetry event or evaluation, and agents with similar names. */
+/** A stored agent, with the time of its last trace, telemetry event or evaluation, and agents with similar names. */
 export interface AgentWithActivity {
   id: string;
   name: string;

@@ -8,7 +8,7 @@ export interface FoundRuns {
   places: RunPlace[];
   /** Whether the list is complete. */
   isComplete: boolean;
-  /** Every matching run after the place has this ID or an older one. */
+  /** Every run with the text after the requested place has this ID or a lower one. */
   newest: string;
 }
 

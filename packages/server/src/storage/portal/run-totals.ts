@@ -62,7 +62,7 @@ export async function sumRunsOfAgent(tx: Transaction, agentId: string, range: Ti
   return totalsOf(row!);
 }
 
-/** The limits of the search for models: runs of each kind, latest submissions of each trace, total bytes of the facts of steps, models. */
+/** The limits of the search for models: runs of each source, submissions of each trace, total bytes of the facts of steps, and models. */
 const MODEL_RUNS_MAX = 200;
 const MODEL_SUBMISSIONS_MAX = 50;
 const MODEL_BYTES_MAX = 4 * 1024 * 1024;
@@ -100,7 +100,7 @@ interface SearchSizes {
   events: number;
   /** The largest number of submissions of a trace. */
   submissions: number;
-  /** The bytes before the last submission. */
+  /** The total bytes of the facts of steps, without the submission that is searched last. */
   bytes: number;
 }
 
