@@ -19,7 +19,7 @@ export interface KeptHead {
 
 /** Stores the newest checkpoint of each log outside the database and this process. */
 export interface HeadStore {
-  /** The stored checkpoint of a log; undefined if there is none. */
+  /** The stored checkpoint of a log; undefined if there is none. Throws if it cannot be read (MemoryFolderError) or is damaged. */
   latest(tenantId: string, log: LogName): Promise<KeptHead | undefined>;
   /**
    * Whether the stored checkpoint differs from the one that `latest` returned last to this process. The store is checked at most once a

@@ -31,8 +31,8 @@ const SEGMENTS_AT_ONCE = 8;
 /**
  * Removes documents from their segments. Their bytes are replaced by zeros, so that the offsets of the other documents do not change. A
  * segment that then has only zeros is deleted: it contains no other document, because no document consists of zeros only.
- * @returns the IDs of the segments that are missing, cannot be decompressed, or do not contain one of the documents. They were changed
- *   outside the server, and are kept as they are.
+ * @returns the IDs of the segments that are missing, cannot be decompressed, or lack one of the documents. They were changed outside the
+ *   server, and are kept as they are.
  * @throws RuleViolationError if a document of a trace is not the one in the trace log. A changed row could refer to the document of another
  *   run, which would then be destroyed.
  */

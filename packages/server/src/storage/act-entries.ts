@@ -17,8 +17,8 @@ const FIND = sql<ActEntryRow>(
 );
 
 /**
- * The newest of the first `size` entries that has this action, contains one of the parts of canonical JSON, and was not recorded by an
- * ingestion key; undefined if there is none. The columns are not sealed, so the caller verifies the document.
+ * The newest of the first `size` entries that has this action, contains one of the texts in `parts`, and was not recorded by an ingestion
+ * key; undefined if there is none. The columns are not sealed, so the caller verifies the document.
  */
 export const findActEntry = async (
   tx: Transaction,

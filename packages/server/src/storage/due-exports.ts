@@ -23,8 +23,8 @@ const DELETE_DUE = sql<DeletedExport>(
 );
 
 /**
- * Deletes the next exports that were received in a range of time, in the order of their IDs: those after the ID `after`, up to and
- * including `last`. Exports from which a stored submission was mapped are kept.
+ * Deletes the next exports that were received in a range of time, in the order of their IDs, at most DROPPED_EXPORTS_MAX: those after the
+ * ID `after`, up to and including `last`. Exports from which a stored submission was mapped are kept.
  */
 export const deleteDueExports = (
   tx: Transaction,

@@ -18,7 +18,8 @@ const FIND = sql<{ id: string; isHeld: boolean }>(
 );
 
 /**
- * The next telemetry requests that were received in a range of time, sorted by ID: those after the ID `after`, up to and including `last`.
+ * The next telemetry requests that were received in a range of time, sorted by ID, at most DROPPED_SUBMISSIONS_MAX: those after the ID
+ * `after`, up to and including `last`.
  * `isHeld` is whether one of the request's runs must be kept (run-holds.ts).
  * @param today `YYYY-MM-DD`.
  */

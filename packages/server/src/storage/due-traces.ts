@@ -18,8 +18,8 @@ const LOCK = sql<{ id: string }>(
 );
 
 /**
- * Locks the next traces that were received in a range of time, in the order of their IDs: those after the ID `after`, up to and including
- * `last`.
+ * Locks the next traces that were received in a range of time, in the order of their IDs, at most DROPPED_TRACES_MAX: those after the ID
+ * `after`, up to and including `last`. Skips traces that another transaction has locked.
  */
 export const lockDueTraces = async (
   tx: Transaction,

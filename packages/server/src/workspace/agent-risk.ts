@@ -16,6 +16,7 @@ interface RiskChange {
 
 /**
  * Sets an agent's risk level. Returns false, and writes nothing, if the level is unchanged.
+ * @throws NotFoundError for an unknown agent.
  * @throws RuleViolationError if the person saw another name than the evidence log has (`seenName`).
  */
 export async function setRiskLevel(

@@ -14,6 +14,7 @@ interface ArchiveChange {
 
 /**
  * Archives an agent, or restores an archived one. Returns false, and writes nothing, if the agent is in that state already.
+ * @throws NotFoundError for an unknown agent.
  * @throws RuleViolationError if the person saw another name than the evidence log has.
  */
 export async function archiveAgent(
