@@ -19,9 +19,9 @@ export interface RecordedAct {
 }
 
 /**
- * Finds the newest act with one of these actions whose entry contains one of the parts of canonical JSON, such as `"incident_id":"…"`. In
- * canonical JSON, no string contains an unescaped quotation mark, so only a member of the entry matches. The entry must be in the tree of
- * the sealed head. The entry is found by its columns. If they were changed, the function finds no entry or an older one.
+ * Finds the newest act with one of these actions whose entry contains one of `parts`, such as `"incident_id":"…"`. In canonical JSON, no
+ * string contains an unescaped quotation mark, so only a member of the entry matches. The entry must be in the tree of the sealed head. The
+ * entry is found by its columns. If they were changed, the function finds no entry or an older one.
  * @param head the sealed head of the audit ledger.
  * @throws LogRewrittenError if the entry was added or changed outside the server.
  */

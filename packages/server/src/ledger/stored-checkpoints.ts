@@ -70,7 +70,7 @@ export class StoredCheckpoints {
 
 /**
  * Why a stored checkpoint is not valid; undefined for a valid one. It must belong to this log, match its columns, and be signed by one of
- * the keys.
+ * the keys, if keys are given.
  */
 export function checkpointFault(
   { size, root, note }: { size: number; root: Uint8Array; note: string },

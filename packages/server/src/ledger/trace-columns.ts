@@ -129,8 +129,8 @@ function rowFault(row: StoredTrace, merged: MergedTrace, isPartial: boolean): st
 }
 
 /**
- * The fault of a trace's agent; undefined if the trace may have this agent (`isNamedAgent`). Only the parts of an OpenTelemetry trace may
- * name different agents.
+ * The fault of a trace's agent; undefined if the trace may have this agent (`isNamedAgent`). The submissions of one trace may name
+ * different agents if some of them were mapped from OpenTelemetry exports.
  */
 const agentFault = (agentId: string | null, named: ReadonlySet<string>): string | undefined =>
   isNamedAgent(agentId, named)

@@ -25,7 +25,7 @@ export interface ReservedEvent {
 /**
  * Prepares the event of a transaction's submissions in a tenant's trace log. The head is moved after the rows are written. The rows are
  * large, and this order lets another transaction write its rows at the same time. If this process remembers the head, the number of the
- * event is known before the rows are written, and no round trip is added. The transaction then locks the turn with that number, writes its
+ * event is known before the rows are written, and no round trip is added. The transaction then takes the turn with that number, writes its
  * rows, and waits for the previous turn (storage/turns.ts).
  * @param heads the heads of the trace logs that this process remembers.
  * @param clock the time of the database, if the caller has read it. Used as the time of the rows if the head is not remembered.

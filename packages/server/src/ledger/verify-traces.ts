@@ -114,7 +114,7 @@ const submissionsAdded = (event: TraceLogEvent): number =>
     ? -event.traces.reduce((sum, { submissions }) => sum + submissions, 0)
     : event.submissions.length;
 
-/** Finds the traces that an event says were dropped, but that still have rows. */
+/** Finds the traces that still have rows although an event records that they were dropped. */
 async function compareDropped(pool: Pool, { tenant_id, traces }: TraceDropEvent): Promise<TraceFinding[]> {
   const ids = traces.map(({ id }) => id);
   const stored = await inTenantTransaction(pool, tenant_id, (tx) => findStoredTraces(tx, ids));

@@ -16,12 +16,12 @@ export class RunHeldError extends RuleViolationError {
 }
 
 /**
- * Locks the heads of these logs and of the evidence log, and then checks that no run must be kept. The caller then records that the runs
- * were deleted. Every record that keeps a run is written under the lock of the head of the audit ledger or of the evidence log. So no such
- * record can be written between this check and the end of the transaction.
+ * Locks the heads of these logs and of the evidence log, and then checks that none of the runs must be kept. The caller then records that
+ * the runs were deleted. Every record that keeps a run is written under the lock of the head of the audit ledger or of the evidence log. So
+ * no such record can be written between this check and the end of the transaction.
  * @param logs must contain `audit`.
  * @param today the date, YYYY-MM-DD.
- * @throws RunHeldError if a run must be kept, for example because of a record that was written after an earlier check.
+ * @throws RunHeldError if one of the runs must be kept, for example because of a record that was written after an earlier check.
  */
 export async function lockHeadsUnlessHeld<L extends LogName>(
   tx: Transaction,

@@ -168,7 +168,7 @@ export interface PublishedKey extends PublicJwk {
   /** ID of the predecessor, with its signature over this key in base64 (docs/formats.md, "Succession of signing keys"). */
   predecessor?: string;
   predecessor_signature?: string;
-  /** ID of the lost key that an operator replaced with this one. The chain of signatures is broken here. */
+  /** ID of the lost key that an operator replaced with this one. No other key has signed for this one. */
   reset_from?: string;
 }
 

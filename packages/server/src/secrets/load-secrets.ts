@@ -23,7 +23,7 @@ export interface Secrets {
 /**
  * Reads the configured secrets. With the embedded database, secrets that are not configured are read from its data folder, or created there
  * (mode 0600). With an external database they must be configured, because all servers need the same secrets.
- * @param mayCreate whether missing files may be created. False if the database was created with secrets already.
+ * @param mayCreate whether missing files may be created: only for a new database, because an existing one needs its own secrets.
  * @throws ExitError if a secret is missing or malformed.
  */
 export function loadSecrets(config: Config, mayCreate: boolean): Secrets {

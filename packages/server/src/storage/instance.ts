@@ -29,7 +29,7 @@ export interface StoredInstance extends Instance {
 
 /**
  * Returns the stored instance. If none is stored, first stores `instance`, so the server that starts first determines it. Returns undefined
- * if the row is missing from a database that is not new, because it has signing keys or workspaces.
+ * if the row is missing although the database has signing keys or workspaces.
  */
 export async function ensureInstance(pool: Pool, instance: Instance): Promise<StoredInstance | undefined> {
   const seals = requireSeals(pool);

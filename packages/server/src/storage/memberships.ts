@@ -163,7 +163,7 @@ function workspaceIn(
 export const membershipsOf = async (tx: PersonTransaction): Promise<PersonWorkspace[]> =>
   (await tx.run(OF_PERSON, [tx.personId])).flatMap((raw) => workspaceIn(tx.seals, raw, tx.personId) ?? []);
 
-/** Sets the person whose memberships row-level security shows. An empty ID ends this. */
+/** Sets the person whose memberships row-level security shows. After an empty ID, it shows no person's memberships. */
 const SET_VISIBLE_PERSON = sql('set_visible_person', `SELECT set_config('countersign.person_id', $1, true)`);
 
 /**

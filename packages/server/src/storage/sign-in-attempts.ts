@@ -14,8 +14,8 @@ export interface Attempts {
  * Counts an attempt of a subject. One statement reads and writes the count, so that concurrent attempts on all servers are counted. A
  * window that began while a clock was ahead counts as ended.
  * @param subject the SHA-256 that stands for an account or for a client's network (people/sign-in-limit.ts).
- * @param limit attempts above it are rejected. Only the first of them increases the count, because each successful sign-in subtracts only
- * one attempt.
+ * @param limit attempts above it are rejected. Only the first of them increases the count: a successful sign-in subtracts only one attempt,
+ * and could not make up for many rejected ones.
  */
 export async function countAttempt(
   pool: Pool,

@@ -12,7 +12,8 @@ export const newDecisionKeyId = (): string => `dk_${randomBytes(6).toString('hex
  * Adds a second live decision key and returns its ID. The new key signs only after the older one is retired. Before that, operators give
  * the new key to the gates, so that no gate receives a signature that it cannot verify.
  * @throws RuleViolationError if two keys are live already.
- * @throws BrokenSealError if no live key has a valid seal: its row was changed or deleted outside the server. A new key would hide this.
+ * @throws BrokenSealError if no live key has a valid seal. Then a row was changed or deleted outside the server, and a new key would hide
+ *   this.
  */
 export async function rotateDecisionKey(pool: Pool, tenantId: string, by: Actor): Promise<string> {
   return governanceAct(pool, tenantId, by, async ({ tx, record }) => {

@@ -68,7 +68,10 @@ export const requireAgent = (tx: Transaction, reference: AgentReference): Promis
       (typeof reference === 'string' ? state.agentNamed(reference) : state.agent(reference.id)) ?? throwUnknownAgent(reference),
   );
 
-/** Throws RuleViolationError if the person saw another name of the agent. @param seenName undefined if the person saw no page. */
+/**
+ * Throws RuleViolationError if the person saw another name than the evidence log has.
+ * @param seenName undefined if the person saw no page.
+ */
 export function requireSeenName({ name }: KnownAgent, seenName: string | undefined): void {
   if (seenName === undefined || seenName === name) return;
   throw new RuleViolationError(

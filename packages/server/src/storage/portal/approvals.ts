@@ -11,7 +11,7 @@ const approvalColumns = (
 ) => `p.status, ${instantText('p.requested_at')} AS requested_at, p.requested_by, ${instantText('p.decided_at')} AS decided_at,
   p.decided_by, ${rationale} AS rationale, ${USED_BY} AS used_by`;
 
-/** The place of an approval in a list: the number by which the list is sorted, and the ID of its evaluation. */
+/** The place of an approval in a list: its number in the order of requests or decisions, and the ID of its evaluation. */
 export interface ApprovalPlace {
   seq: number;
   evaluationId: string;

@@ -73,8 +73,8 @@ export type StoredEvaluation = Omit<EvaluationDetail, 'notes' | 'details' | 'run
   /** When it was recorded, UTC with microseconds. */
   recorded_key: string;
   /**
-   * When the agent's previous evaluation was recorded, UTC with microseconds; null if there is none. Evaluations that have the same time as
-   * this one, or a later time, for example because a clock was wrong, are skipped.
+   * When the agent's previous evaluation was recorded, UTC with microseconds; null if there is none. Evaluations with the same or a later
+   * time than this one are skipped. They can have a later time if a clock was wrong.
    */
   previous_key: string | null;
 };
