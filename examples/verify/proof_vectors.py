@@ -284,9 +284,9 @@ def checkpoint_vectors(origin, tenant_id, row_hashes, decision_digests):
         'origin': origin + ' The seeds are those of RFC 8032, section 7.1.',
         'how': 'roots, leaf_data, leaf_hashes and the hashes of inclusion proofs are in hex. roots[n] and checkpoints[n] are those of '
         'size n. inclusion[].text is the tlog-proof. Each member of consistency[] is a proof as the service returns it. The audit log is '
-        'that of audit-chain.json. The decisions are the cases of decision.json. The events of the log keys are in key_events. The first '
-        'key signs all checkpoints, except those with a name that ends in rotating. A reader who trusts only the first key must reject '
-        'each note in refused[].',
+        'that of audit-chain.json. The decisions are the cases of decision.json. The events of the log keys are in key_events. Both keys '
+        'sign checkpoint_while_rotating, the second key signs checkpoint_after_rotating, and the first key signs all other checkpoints. A '
+        'reader who trusts only the first key must reject each note in refused[].',
         'tenant_id': tenant_id,
         'instance_id': INSTANCE,
         'key_name': KEY_NAME,

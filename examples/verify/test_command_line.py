@@ -42,7 +42,7 @@ class CommandLine(unittest.TestCase):
             self.assertNotIn(b'\x1b', output)  # so text from a file cannot control the terminal
         return process
 
-    def test_an_export_given_with_audit_that_is_invalid_or_of_another_log_gives_the_result_broken(self):
+    def test_the_option_audit_with_an_invalid_export_or_another_log_gives_the_result_broken(self):
         hostile = HERE / 'hostile'
         for name in ('audit-extra-member.ndjson', 'keys-whole.ndjson'):
             process = self.run_verifier('decisions', str(hostile / 'decisions-whole.ndjson'), '--audit', str(hostile / name), '--json')
@@ -238,17 +238,17 @@ class CommandLine(unittest.TestCase):
         self.assertIn(b'line 1: the line is longer than', process.stdout)
 
     def test_a_closed_output_gives_no_stack_trace(self):
-        reader = subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, str(HERE / 'verify.py'), 'ledger', '-'],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        reader.stdout.close()
-        reader.stdin.close()
-        errors = reader.stderr.read()
-        reader.stderr.close()
-        self.assertEqual((reader.wait(60), errors), (0, b''))
+        process.stdout.close()
+        process.stdin.close()
+        errors = process.stderr.read()
+        process.stderr.close()
+        self.assertEqual((process.wait(60), errors), (0, b''))
 
 
 if __name__ == '__main__':

@@ -52,9 +52,9 @@ class Evidence(unittest.TestCase):
                     self.assert_invalid(response, case['evidence'].encode('utf-8'), 'verdict_mismatch')
 
     def test_a_request_stated_in_a_decision_must_match_the_evidence(self):
-        stating_cases = [case for case in self.golden['cases'] if 'harness_id' in case['response']]
-        self.assertEqual(len(stating_cases), 4)
-        for case in stating_cases:
+        cases_with_request = [case for case in self.golden['cases'] if 'harness_id' in case['response']]
+        self.assertEqual(len(cases_with_request), 4)
+        for case in cases_with_request:
             data = case['evidence'].encode('utf-8')
             for name, other in (('harness_id', '0190d9a2-7c1e-7d6b-9f5a-1c2d3e4f5a6b'), ('max_age_hours', 24), ('max_age_hours', '72')):
                 self.assert_invalid({**case['response'], name: other}, data, 'verdict_mismatch')

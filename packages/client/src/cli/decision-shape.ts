@@ -19,7 +19,7 @@ const orNull =
   (test: Test): Test =>
   (value) =>
     value === null || test(value);
-/** The test of a member that older versions of the service do not send, or that depends on the request. */
+/** Also accepts a missing member, because older versions of the service do not send it, or because it depends on the request. */
 const optional =
   (test: Test): Test =>
   (value) =>

@@ -21,7 +21,7 @@ const OPTIONS = {
   metric: {
     type: 'string',
     value: 'METRIC',
-    help: 'with --inspect: the metric that is the pass rate, METRIC or SCORER/METRIC (default: accuracy)',
+    help: 'with --inspect: the metric that is the pass rate: METRIC, SCORER/METRIC or SCORER@REDUCER/METRIC (default: accuracy)',
   },
   'ignore-skipped': { type: 'boolean', help: 'with --junit: leave skipped cases out instead of counting them as not passed' },
   name: { type: 'string', value: 'NAME', help: 'name of the evaluation (default with a file: from the file)' },

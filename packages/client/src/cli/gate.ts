@@ -86,8 +86,8 @@ Before the request, the gate removes older files of --output, --attestation and 
     const skewMs = readSkew(values['clock-skew'] ?? '60s');
     const waitMs = values.wait === undefined ? 0 : readDuration('--wait', values.wait, 0);
     const portalUrl = values['portal-url'] ?? session.variable('COUNTERSIGN_PORTAL_URL') ?? session.address(values);
-    // The files are prepared before the request, because a decision that cannot be written is lost. By then, the decision may have used an
-    // approval, which can no longer be withdrawn.
+    // The files are prepared before the request. Otherwise a decision that cannot be written would be lost, although it may have used an
+    // approval, which can then no longer be withdrawn.
     for (const path of [output, attestation, junit]) if (path !== undefined) prepareFile(path);
     const client = await session.client(values);
     const requirements = { request, trustSettings, skewMs, wantsAttestation: attestation !== undefined };

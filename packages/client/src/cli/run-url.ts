@@ -4,8 +4,8 @@ import type { Session } from './session.ts';
 const LENGTH_MAX = 2048;
 
 /**
- * The address of this CI run, from the variables of GitHub Actions or GitLab CI. Undefined elsewhere, or if it is not a web address or
- * contains a user or password.
+ * The address of this CI run, from the variables of GitHub Actions or GitLab CI. Undefined elsewhere, or if it is not a web address, is too
+ * long, or contains a user or password.
  * https://docs.github.com/en/actions/reference/workflows-and-actions/variables, https://docs.gitlab.com/ci/variables/predefined_variables/
  */
 export function ciRunUrl(session: Session): string | undefined {

@@ -91,6 +91,7 @@ const withOptionNames = (message: string): string =>
   message
     .replace('publicKeys', '--verify-key')
     .replace(/^(audit|replay) (is|must)/, '--$1 $2')
+    .replace(': log must', ': --log must')
     .replace(/^(head|checkpoint)s\[(\d+)\]/, (_, name, index) => `--${name} number ${Number(index) + 1}`);
 
 function keptHeadsText(count: number): string {

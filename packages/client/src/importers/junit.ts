@@ -13,7 +13,7 @@ import { type JUnitMoment, jUnitMoment } from './junit-moment.ts';
 import { textOf, wrongFormatError } from './parse-results.ts';
 import { type Element, rootOf } from './parse-xml.ts';
 
-/** Which cases are left out of the count. */
+/** Which cases are left out of the pass rate. */
 export interface JUnitChoice {
   /** Leave skipped cases out instead of counting them as not passed. */
   ignoreSkipped?: boolean | undefined;

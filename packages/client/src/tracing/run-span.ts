@@ -110,7 +110,7 @@ export class RunSpan {
     }
   }
 
-  /** @internal Ends a span that was not ended before its run, and returns its record. */
+  /** @internal Ends a span that is still open when its run ends, and returns its record. */
   endAsUnfinished(): Record<string, unknown> {
     this.#hasEnded = true;
     const document = this.set({ status: 'unfinished' }).#document(this.#watch.start);

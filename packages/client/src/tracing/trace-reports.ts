@@ -16,7 +16,7 @@ export interface DroppedRun {
 /** A run that the service rejected. */
 export interface RejectedRun {
   trace: Trace;
-  /** The errors. */
+  /** The errors; paths are relative to the trace. */
   issues: Issue[];
   /** Identifies the request in the service's log. */
   requestId: string | undefined;

@@ -59,9 +59,9 @@ export class Traces {
 
   /**
    * Sends a trace. If the trace was sent before, the service merges both: a span with the same `span_id` replaces the earlier one. A trace
-   * that is too large for one request (500 spans, or some megabytes) is split, and the service merges the parts. Each request is retried
-   * until `deadlineMs` after its start. The trace counts towards `traces.queueBytesMax`, and `close()` of the client waits for it. The
-   * Idempotency-Key of each further request is the given key and the number of the request, such as `KEY.2`.
+   * that is too large for one request (over 500 spans, or some megabytes) is split, and the service merges the parts. Each request is
+   * retried until `deadlineMs` after its start. The trace counts towards `traces.queueBytesMax`, and `close()` of the client waits for it.
+   * The Idempotency-Key of each further request is the given key and the number of the request, such as `KEY.2`.
    * @throws ConfigurationError if the trace is not JSON, an option or the API key is malformed, or the Idempotency-Key is too long for
    * the further requests; CountersignError if `traces.queueBytesMax` is reached; ApiError for an error status; ConnectionError,
    * TimeoutError or UnexpectedAnswerError; or the reason of `options.signal`.

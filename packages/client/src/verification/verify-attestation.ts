@@ -25,7 +25,8 @@ export type AttestationVerdict = { ok: true; decision: PromotionDecision; keyId:
  * @param attestation the envelope, its JSON text, or the text of the header `Countersign-Attestation`
  * @param decision the attested decision, or its JSON text. Required with the header, optional with an envelope. A text is also checked for
  *   repeated members and inexact numbers.
- * @throws ConfigurationError if the keys contain no Ed25519 key, or contradict themselves (docs/formats.md, "Succession of signing keys").
+ * @throws ConfigurationError if the keys contain no Ed25519 key, are malformed, or contradict themselves (docs/formats.md, "Succession of
+ * signing keys").
  */
 export function verifyAttestation(
   attestation: object | string,
@@ -87,28 +88,27 @@ function readPublicKeys({ keys: jwks }: PublicKeys): AttestationKey[] {
   const repeatedId = ids.find((id, index) => ids.indexOf(id) !== index);
   const fault =
     repeatedId === undefined ? listedSuccessionFault(jwks, SUCCESSION_CHECKS) : `the key ${repeatedId} is listed twice`;
-  if (fault !== undefined) throw contradictionError(fault);
+  if (fault !== undefined) throw invalidKeysError(fault);
   return keys;
 }
 
 const SUCCESSION_CHECKS = { sha256, verify: verifyEd25519 };
 
-const contradictionError = (fault: string): ConfigurationError =>
-  new ConfigurationError(`the public keys contradict themselves: ${fault}`);
+const invalidKeysError = (fault: string): ConfigurationError => new ConfigurationError(`the public keys are not valid: ${fault}`);
 
 /**
  * The key of a JWK with its computed ID, in a list. The list is empty if the JWK has another type, which later versions may add, or has no
  * valid `x`. Throws like `verifyAttestation`.
  */
 function readJwk(jwk: unknown): AttestationKey[] {
-  if (typeof jwk !== 'object' || jwk === null) throw contradictionError('an element is not an object');
+  if (typeof jwk !== 'object' || jwk === null) throw invalidKeysError('an element is not an object');
   const { kty, crv, x, kid, retired_at: retiredAt } = jwk as Record<string, unknown>;
   if (kty !== 'OKP' || crv !== 'Ed25519' || typeof x !== 'string') return [];
   const publicKey = fromBase64(x.replaceAll('-', '+').replaceAll('_', '/') + '='.repeat((4 - (x.length % 4)) % 4));
   if (publicKey?.length !== 32) return [];
   const { kid: keyid } = publicJwk(publicKey, sha256);
-  if (kid !== undefined && kid !== keyid) throw contradictionError(`the key ${keyid} has the kid ${JSON.stringify(kid)}`);
+  if (kid !== undefined && kid !== keyid) throw invalidKeysError(`the key ${keyid} has the kid ${JSON.stringify(kid)}`);
   if (retiredAt !== undefined && !isInstant(retiredAt))
-    throw contradictionError(`retired_at of the key ${keyid} is not a time in UTC with milliseconds`);
+    throw invalidKeysError(`retired_at of the key ${keyid} is not a time in UTC with milliseconds`);
   return [{ keyid, publicKey, retiredAt }];
 }

@@ -31,7 +31,7 @@ export interface PublicTrust {
  * Verifies a signed promotion decision: its hash, and its HMAC or its attestation (Ed25519). It does not test the verdict: check `allowed`,
  * and that the decision is the one that you requested.
  * @param decision the decision, or its original JSON text. A text is also checked for repeated members and inexact numbers.
- * @throws ConfigurationError if there is no key, a decision key is malformed, or the public keys contradict themselves.
+ * @throws ConfigurationError if there is no key, a key is malformed, or the public keys contradict themselves.
  */
 export function verifyDecision(decision: object | string, trust: DecisionTrust): Verdict {
   const parsed = typeof decision === 'string' ? readText(decision) : { value: decision };

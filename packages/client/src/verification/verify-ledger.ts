@@ -64,8 +64,8 @@ export type LedgerVerdict =
 /**
  * Verifies an export line by line, with the same code as the server. Memory does not grow with the rows of the logs `audit` and `traces`.
  * For the other logs it grows with the number of decisions, agents or keys.
- * @throws ConfigurationError if the trust is incomplete or inconsistent, if a kept checkpoint or head is malformed or of another log, or if
- * `audit` or `replay` is an export of another log. Errors of the source are thrown unchanged.
+ * @throws ConfigurationError if `trust` is incomplete, malformed or inconsistent, if a kept checkpoint or head is malformed or of another
+ * log, or if `audit` or `replay` is an export of another log. Errors of the source are thrown unchanged.
  */
 export async function verifyLedger(lines: LedgerSource, trust: LedgerTrust = {}): Promise<LedgerVerdict> {
   const log = trust.log ?? 'audit';

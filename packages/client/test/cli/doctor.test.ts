@@ -80,7 +80,7 @@ describe('doctor', () => {
     expect((await doctor(narrowKey, ['--scopes', 'evaluations'])).status).toBe(0);
   });
 
-  test('reports an unchecked scope as bad only if the scope is required', async () => {
+  test('reports a scope that cannot be checked as bad only if the scope is required', async () => {
     const rateLimitedFetch: typeof fetch = (url, request) =>
       String(url).includes('/api/public/')
         ? Promise.resolve(Response.json({ error: 'rate_limited' }, { status: 429 }))

@@ -6,7 +6,7 @@ import { environmentOf, runCommand } from '../../../server/test/fixtures/run-com
 import { paths } from '../../../server/test/harness/test-server.ts';
 import { harnessIdOf } from '../../src/importers/harness-id.ts';
 import { GateWithStub } from '../fixtures/gate-with-stub.ts';
-import { type ResponseHandler, respondWith } from '../fixtures/stub-server.ts';
+import { type RequestHandler, respondWith } from '../fixtures/stub-server.ts';
 
 let gate: GateWithStub;
 
@@ -29,7 +29,7 @@ describe('gate with forged responses', () => {
     ['the document is null', null],
   ])('is undecided if the attestation is missing and the published keys are malformed: %s', async (_what, published) => {
     const trust = (await runCommand(environmentOf(gate.server), 'trust', 'show', '--workspace', 'acme')).out;
-    const respond: ResponseHandler = async (request, body, response) => {
+    const respond: RequestHandler = async (request, body, response) => {
       if (request.method === 'GET') return respondWith(JSON.stringify(published))(request, body, response);
       request.headers.prefer = '';
       await gate.forward((text) => text)(request, body, response);
@@ -105,7 +105,7 @@ describe('gate with forged responses', () => {
   test('rejects a response that a proxy held back from an earlier attempt of the request', async () => {
     const nonces: unknown[] = [];
     let first = '';
-    const holdBack: ResponseHandler = async (request, body, response) => {
+    const holdBack: RequestHandler = async (request, body, response) => {
       if (request.method === 'POST') nonces.push(request.headers['countersign-nonce']);
       if (nonces.length > 1) return respondWith(first)(request, body, response);
       await gate.forward((text) => {
@@ -137,7 +137,7 @@ describe('gate with forged responses', () => {
     await gate.server.post(paths.evaluations, gate.key, { name: 'nightly', agent_name: 'risky', pass_rate: 99 });
     await runCommand(environmentOf(gate.server), 'agents', 'risk', '--workspace', 'acme', '--agent', 'risky', 'high');
     let first = '';
-    const replay: ResponseHandler = (...call) =>
+    const replay: RequestHandler = (...call) =>
       first === '' ? gate.forward((text) => (first = text))(...call) : respondWith(first)(...call);
     const args = ['--agent', 'risky', '--wait', '1m'];
     gate.stub.respond = replay;
@@ -193,7 +193,7 @@ describe('gate with forged responses', () => {
   });
 
   /** Responds with the real decision on a request that a proxy has changed. */
-  const changedRequest = (members: object): ResponseHandler =>
+  const changedRequest = (members: object): RequestHandler =>
     gate.forward(
       (text) => text,
       (body) => ({ ...body, ...members }),
@@ -236,13 +236,13 @@ describe('gate with forged responses', () => {
   );
 
   test('rejects a decision that was signed with the decision key of another workspace', async () => {
-    const foreign = await gate.server.key(await gate.server.workspace('other'));
-    await gate.server.post(paths.evaluations, foreign, { name: 'nightly', agent_name: 'good', pass_rate: 99 });
-    const asForeign: ResponseHandler = (request, ...call) => {
-      request.headers.authorization = `Bearer ${foreign}`;
+    const otherKey = await gate.server.key(await gate.server.workspace('other'));
+    await gate.server.post(paths.evaluations, otherKey, { name: 'nightly', agent_name: 'good', pass_rate: 99 });
+    const requestWithOtherKey: RequestHandler = (request, ...call) => {
+      request.headers.authorization = `Bearer ${otherKey}`;
       return gate.forward((text) => text)(request, ...call);
     };
-    await gate.expectUndecided(asForeign, /not by this key/);
+    await gate.expectUndecided(requestWithOtherKey, /not by this key/);
   });
 
   test('rejects a missing attestation and an attestation of another decision', async () => {
@@ -254,7 +254,7 @@ describe('gate with forged responses', () => {
     ).headers.get('countersign-attestation')!;
     gate.stub.respond = gate.forward((text) => text);
     expect((await gate.run(['--agent', 'good'], overrides)).status).toBe(0);
-    const withoutAttestation: ResponseHandler = (request, ...call) => {
+    const withoutAttestation: RequestHandler = (request, ...call) => {
       delete request.headers.prefer;
       return gate.forward((text) => text)(request, ...call);
     };
@@ -270,7 +270,7 @@ describe('gate with forged responses', () => {
       unwritten,
     ]);
     expect(existsSync(unwritten)).toBe(false);
-    const staleAttestation: ResponseHandler = async (request, body, response) => {
+    const staleAttestation: RequestHandler = async (request, body, response) => {
       const head = response.writeHead.bind(response);
       const headers = { 'content-type': 'application/json', 'countersign-attestation': earlierAttestation };
       response.writeHead = ((status: number) => head(status, headers)) as never;
@@ -285,7 +285,7 @@ describe('gate with forged responses', () => {
     gate.stub.respond = gate.forward((text) => text);
     const { status, out } = await gate.run(args);
     expect([status, out]).toEqual([0, expect.stringContaining('verified by the public key of the instance')]);
-    const withoutAttestation: ResponseHandler = (request, ...call) => {
+    const withoutAttestation: RequestHandler = (request, ...call) => {
       delete request.headers.prefer;
       return gate.forward((text) => text)(request, ...call);
     };

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { GateWithStub } from '../fixtures/gate-with-stub.ts';
-import { type ResponseHandler, respondWith } from '../fixtures/stub-server.ts';
+import { type RequestHandler, respondWith } from '../fixtures/stub-server.ts';
 
 let gate: GateWithStub;
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 describe('gate with a server that sends no decision', () => {
   const quick = ['--agent', 'good', '--timeout', '400ms'];
 
-  test.each<[string, ResponseHandler, RegExp]>([
+  test.each<[string, RequestHandler, RegExp]>([
     ['truncated JSON', (...call) => respondWith('{"allowed":true,"reason":"all_cond')(...call), /cut off|did not respond/],
     [
       'a connection that closes early',
@@ -83,7 +83,7 @@ describe('gate with a server that sends no decision', () => {
 describe('gate never prints the ingestion key', () => {
   const secret = () => gate.key.split('.')[1]!;
 
-  test.each<[string, (body: string) => ResponseHandler]>([
+  test.each<[string, (body: string) => RequestHandler]>([
     [
       'in an error',
       (body) => respondWith(`{"error":"validation_failed","issues":[{"path":"","code":"x","message":"${body}"}]}`, 422),

@@ -135,7 +135,7 @@ describe('action.yml', () => {
     60_000,
   );
 
-  test('verifies with a trust file, given as a path or text, and rejects another workspace', async () => {
+  test('verifies with a trust file (path or text) or with a public key and a workspace; rejects another workspace', async () => {
     const trustFileOf = async (workspace: string) =>
       (await runCommand(environmentOf(ci.server), 'trust', 'show', '--workspace', workspace)).out;
     const trust = await trustFileOf('acme');

@@ -147,7 +147,7 @@ describe('verify decision', () => {
     ['nonce', {}],
     ['evaluation', { category: 7 }],
     ['evaluation', { agent_name: null }],
-  ])('rejects a signed decision whose member %s has another type than in the API', async (member, value) => {
+  ])('rejects a signed decision with an invalid member %s', async (member, value) => {
     const { response_sha256, signature, signature_alg, ...decision } = JSON.parse(readFileSync(at('allowed.json'), 'utf8'));
     const key = Buffer.from(readFileSync(at('workspace.key'), 'utf8').trim(), 'hex');
     const changed = member === 'evaluation' ? { ...decision.evaluation, ...(value as object) } : value;
@@ -158,8 +158,8 @@ describe('verify decision', () => {
 });
 
 /**
- * Writes a copy of a file with `text` before its last `mark`, or at its end if `mark` is empty. In `text`, `\xff` is a byte that is not
- * UTF-8.
+ * Writes a copy of a file with `text` before its last `mark`, or at its end if `mark` is empty. Each character of `text` becomes one byte,
+ * so `\xff` is not UTF-8.
  */
 function withBytes(name: string, text: string, mark: string): string {
   const data = readFileSync(at(name));
@@ -250,6 +250,8 @@ describe('verify ledger', () => {
     expect([decisions.status, decisions.out, decisions.err]).toEqual([2, '', expect.stringContaining('--log decisions')]);
     const replayed = await verify('ledger', at('d.ndjson'), '--log', 'decisions', '--replay', folder);
     expect([replayed.status, replayed.err]).toEqual([2, expect.stringContaining(`cannot read ${JSON.stringify(folder)}`)]);
+    const otherLog = await verify('ledger', at('acme.ndjson'), '--replay', at('d.ndjson'));
+    expect([otherLog.status, otherLog.err]).toEqual([2, expect.stringContaining('--log must be decisions')]);
     await runCommand(
       environmentOf(server),
       ...['ledger', 'checkpoint', '--workspace', 'acme', '--log', 'decisions', '--output', at('d.checkpoint')],

@@ -17,7 +17,7 @@ import {
   UnavailableError,
   UnexpectedAnswerError,
 } from '../../src/index.ts';
-import { type FailingServer, failingServer, type ResponseHandler, respond } from '../fixtures/failing-server.ts';
+import { type FailingServer, failingServer, type RequestHandler, respond } from '../fixtures/failing-server.ts';
 
 let server: FailingServer;
 
@@ -50,7 +50,7 @@ const countAttempts = () => {
 };
 
 describe('a request is retried with one Idempotency-Key', () => {
-  test.each<[string, ResponseHandler]>([
+  test.each<[string, RequestHandler]>([
     ['the connection is dropped', respond.drop],
     ['the connection is reset', respond.reset],
     ['the response is truncated', respond.half],
@@ -188,7 +188,7 @@ test('a call throws a ConnectionError with the reason if the apiKey function fai
 });
 
 describe('a response that is not from the service is rejected', () => {
-  test.each<[string, ResponseHandler, RegExp]>([
+  test.each<[string, RequestHandler, RegExp]>([
     ['a web page', respond.page(200), /content type/],
     ['JSON of another form', respond.good({ hello: 'world' }), /has no valid member ok/],
     ['ok: false', respond.good({ ok: false }), /has no valid member ok/],

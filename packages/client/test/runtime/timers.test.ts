@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ClientOptions, Countersign, receiptOf } from '../../src/index.ts';
-import { type FailingServer, failingServer, type ResponseHandler, respond } from '../fixtures/failing-server.ts';
+import { type FailingServer, failingServer, type RequestHandler, respond } from '../fixtures/failing-server.ts';
 
 let server: FailingServer;
 let warnings: Error[] = [];
@@ -25,7 +25,7 @@ const clientOf = (options: ClientOptions = {}) =>
   });
 const event = { trace_id: 'run-1', outcome: 'success' } as const;
 const respondAfter =
-  (ms: number, handler: ResponseHandler): ResponseHandler =>
+  (ms: number, handler: RequestHandler): RequestHandler =>
   (response, request) =>
     void setTimeout(() => void handler(response, request), ms);
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
