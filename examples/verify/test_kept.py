@@ -1,4 +1,4 @@
-"""Tests of logs against kept checkpoints and heads: the attacks that a chain alone does not reveal."""
+"""Tests of logs against kept checkpoints and heads, which also reveal attacks that the chain does not reveal."""
 
 import sys
 
@@ -135,7 +135,7 @@ class KeptHeadsOfALedger(VerifierTest):
         self.expect_ok('ledger', forged)
         self.expect_codes('checkpoint_not_met', 'ledger', forged, '--checkpoint', self.kept[6], '--key', self.KEY)
 
-    def test_an_entry_that_claims_to_be_from_the_gate_is_detected(self):
+    def test_an_entry_falsely_attributed_to_the_gate_is_detected(self):
         rows = golden_rows()
         self.assertNotEqual(rows[1]['recorded_by'], 'system:promotion-gate')
         rows[1]['recorded_by'] = 'system:promotion-gate'

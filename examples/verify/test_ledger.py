@@ -1,4 +1,4 @@
-"""Tests of the audit chain: valid ledgers, and attacks that the chain alone reveals."""
+"""Tests of the audit chain: valid ledgers, and attacks that the chain reveals without checkpoints."""
 
 import sys
 

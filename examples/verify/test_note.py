@@ -30,7 +30,7 @@ class RejectionTest(unittest.TestCase):
 
 
 class Notes(RejectionTest):
-    def test_the_published_note_verifies_under_its_published_key_and_no_other(self):
+    def test_only_the_published_key_verifies_the_published_note(self):
         published = vectors('signed-note.json')
         key = note.read_verifier_key(published['verifier_key'])
         self.assertEqual(note.verifier_key(key.name, key.public_key), published['verifier_key'])

@@ -99,7 +99,7 @@ Before the request, the gate removes older files of --output, --attestation and 
   },
 });
 
-/** The service computes the ages of evaluations by its own clock. A larger difference could make them wrong, so it is not accepted. */
+/** The largest --clock-skew. The service computes ages of evaluations by its own clock, so a larger difference could make them wrong. */
 const SKEW_MS_MAX = 5 * 60_000;
 
 function readSkew(text: string): number {

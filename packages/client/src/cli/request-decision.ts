@@ -83,7 +83,7 @@ async function findingWithSuccessors(
   return { ...secondFinding, fault: `${secondFinding.fault}; ${shortLine(publishedResult.problem, 800)}` };
 }
 
-/** Notes in an accepted finding that the trust file lacks the key. Without the service, this file cannot verify the attestation. */
+/** Adds to an accepted finding that the trust file lacks the key. Without the service, this file cannot verify the attestation. */
 const reportSuccessor = (finding: Finding): Finding =>
   finding.verifiedBy === undefined
     ? finding

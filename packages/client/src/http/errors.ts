@@ -1,6 +1,6 @@
 import type { Issue } from '../wire/contract.ts';
 
-/** The base of all errors of this library. If a module is loaded twice, `instanceof` fails: compare `name`, which is stable. */
+/** The base of all errors of this library. If this library is loaded twice, `instanceof` can fail: compare `name`, which is stable. */
 export class CountersignError extends Error {
   override name = 'CountersignError';
   /** The number of attempts, including those that failed before their request was sent. 0 if there was no attempt. */
@@ -28,7 +28,7 @@ export class TimeoutError extends CountersignError {
   override name = 'TimeoutError';
 }
 
-/** The response is not from this service: a redirect, another status below 400, a page, or other JSON. Check the address and any proxy. */
+/** The response is not from this service: a redirect, another status below 400, HTML, or other JSON. Check the address and any proxy. */
 export class UnexpectedAnswerError extends CountersignError {
   override name = 'UnexpectedAnswerError';
   /** HTTP status of the response. */

@@ -8,7 +8,7 @@ export interface ImportedEvaluation {
   category?: string;
   /** `passing` for a finished, valid run with a pass rate above 0, `running` for one that has not ended, else `failing`. */
   status: 'passing' | 'failing' | 'running';
-  /** Share of passed cases (Inspect AI: the metric) in percent, rounded down to four decimals; absent if the run did not finish. */
+  /** Share of passed cases (Inspect AI: from the metric) in percent, rounded down to four decimals; absent if the run did not finish. */
   pass_rate?: number;
   /** Notes for people: the counts by outcome, contradictions, and what the file does not contain. */
   notes: string;
@@ -31,8 +31,8 @@ export type Tool = 'promptfoo' | 'inspect_ai' | 'deepeval' | 'junit';
 export type Completeness = 'complete' | 'partial' | 'unknown';
 
 /**
- * The number of cases by outcome; `total` is the sum of the four parts. `passed` and `failed` are left out if scores are not binary.
- * Cases whose outcome is unknown count as errored.
+ * The number of cases by outcome. `passed` and `failed` are left out if scores are not binary; otherwise `total` is the sum of the four
+ * parts. Cases whose outcome is unknown count as errored.
  */
 export interface CaseCounts {
   total: number;

@@ -2,13 +2,13 @@ import { ApiError, type CountersignError } from '../http/errors.ts';
 import { type Log, withoutKeys } from '../log.ts';
 import type { Issue } from '../wire/contract.ts';
 
-/** Why events were lost. */
+/** Why events or runs were lost. */
 export type DropReason =
-  /** The queue was full when they were emitted. */
+  /** The queue was full when the events were emitted, or the run ended. */
   | 'queue_full'
-  /** They cannot be written as JSON objects: for example, texts, or objects with a circular reference or a BigInt. */
+  /** The events cannot be written as JSON objects: for example, texts, or objects with a circular reference or a BigInt. */
   | 'not_json'
-  /** They were emitted after `close()`. */
+  /** The events were emitted, or the run ended, after `close()`. */
   | 'closed'
   /** They were not sent before the client was closed or the process ended. */
   | 'unsent'

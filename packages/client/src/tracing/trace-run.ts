@@ -74,9 +74,9 @@ export class TraceRun {
 
   /**
    * Runs work as a span and returns the result of the work. The span ends when the work returns or throws, or when its promise settles.
-   * An error is recorded and thrown again. If the work returns a promise, the result is another promise, made by its `then`. It lacks
-   * additional methods of the original promise, such as `withResponse` of a model client. Spans that the work starts are nested in this
-   * span if they are started on the span that the work receives, or if the runtime has AsyncLocalStorage.
+   * An error is recorded and thrown again. If the work returns a promise, the result is a new promise, which lacks additional methods of
+   * the original one, such as `withResponse` of a model client. Spans that the work starts are nested in this span if they are started on
+   * the span that the work receives, or if the runtime has AsyncLocalStorage.
    */
   span<T>(start: SpanStart, work: (span: RunSpan) => T): T {
     return this.startSpan(start).runWork(work);

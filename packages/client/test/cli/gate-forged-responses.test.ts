@@ -22,8 +22,8 @@ describe('gate with forged responses', () => {
   });
 
   test.each([
-    ['a key name is a number', { keys: [{ x: 'a', note_key: 7 }] }],
-    ['a key name is null', { keys: [{ x: 'a', note_key: null }] }],
+    ['a verifier key is a number', { keys: [{ x: 'a', note_key: 7 }] }],
+    ['a verifier key is null', { keys: [{ x: 'a', note_key: null }] }],
     ['a time is an object', { keys: [{ x: 'a', note_key: 'b', retired_at: { at: 1 } }] }],
     ['`keys` is an object', { keys: {} }],
     ['the document is null', null],

@@ -42,7 +42,7 @@ const verify = (...args: string[]) => runCli(['verify', ...args]);
 describe('verify decision', () => {
   const byKey = ['--verify-key'];
 
-  test('verifies a decision file of --output with the decision key, and prints the verdict', async () => {
+  test('verifies a decision that gate --output wrote, with the decision key, and prints the verdict', async () => {
     const allowed = await verify('decision', at('allowed.json'), ...byKey, at('workspace.key'));
     expect([allowed.status, allowed.out]).toEqual([
       0,
