@@ -54,7 +54,7 @@ const OPTIONS = {
   'idempotency-key': {
     type: 'string',
     value: 'KEY',
-    help: 'a retry with the same key and result within 24 hours is not stored again; choose one that others cannot guess',
+    help: 'a retry with the same key and result within 24 hours is not stored again; choose a key that others cannot guess',
   },
   ...CONNECTION,
 } as const satisfies Options;

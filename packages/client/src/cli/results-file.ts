@@ -98,6 +98,6 @@ function requireNotNewer({ evaluated_at: fileTime }: ImportedEvaluation, optionT
   if (fileTime === undefined || optionTime === undefined || !(Date.parse(optionTime) > Date.parse(fileTime))) return;
   throw new ImportError(
     'contradictory',
-    `the evaluation ran at ${fileTime} according to the file, before --evaluated-at ${optionTime}`,
+    `the evaluation ran at ${fileTime} according to the file, before --evaluated-at ${optionTime}; leave out --evaluated-at`,
   );
 }
