@@ -79,7 +79,7 @@ export function register(keeperDir: string, socketPath: string, dead: Registrati
     renameSync(preparedFolder, join(keeperDir, `lease-${number}`));
   } catch (error) {
     rmSync(preparedFolder, { recursive: true, force: true });
-    // ENOTEMPTY, EEXIST, ENOENT: another keeper registered the number, or removed this candidate.
+    // ENOTEMPTY, EEXIST, ENOENT: another keeper registered the number, or removed the prepared folder.
     if (['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(errno(error) ?? '')) return undefined;
     throw error;
   }

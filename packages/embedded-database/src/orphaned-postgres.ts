@@ -80,7 +80,7 @@ async function waitUntilSocketIsClosed(socketPath: string, notify: (line: string
   }
 }
 
-/** Whether a process listens on the socket. An error other than a missing listener means that the process is busy. */
+/** Whether a process listens on the socket. If it listens but the connection fails, it is busy. */
 async function acceptsConnections(socketPath: string): Promise<boolean> {
   const socket = await connectToSocket(socketPath).catch(() => 'busy' as const);
   if (socket !== 'busy') socket?.destroy();

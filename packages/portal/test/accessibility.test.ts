@@ -71,7 +71,7 @@ beforeAll(async () => {
   });
 });
 
-/** All rules, or only the rules that depend on the color scheme. */
+/** All rules of axe-core, or only the rules that depend on the color scheme. */
 type Rules = 'all' | 'colors';
 
 /** Waits until all CSS transitions have ended, because colors in transition have a wrong contrast. */

@@ -32,7 +32,7 @@ test('an approver can approve, withdraw and reject, and a new evaluation blocks 
   await page.getByRole('heading', { name: 'Approvals', level: 1 }).waitFor();
   await page.getByRole('link', { name: 'support-bot' }).click();
   await page.getByText(/Recorded .* by key/).waitFor();
-  await page.getByText('No earlier evaluation of this agent has an approval').waitFor();
+  await page.getByText('No earlier evaluation of this agent is approved').waitFor();
 
   await decide(page, 'Approve', '   ');
   await page.getByRole('dialog', { name: 'Approve first (agent support-bot)' }).waitFor();

@@ -24,7 +24,7 @@ function initialFiles(start: readonly string[]): string[] {
 }
 
 /** The script and style sheets of a page, found by their names in the entry script. */
-const pageOf = (name: string): string[] => {
+const ownFilesOf = (name: string): string[] => {
   const entry = /assets\/index-[\w-]+\.js/.exec(readFileSync(`${dist}index.html`, 'utf8'))?.[0] ?? '';
   const text = readFileSync(dist + entry, 'utf8');
   return [...new Set([...text.matchAll(/assets\/[\w-]+\.(?:js|css)/g)].map(([path]) => path))].filter((path) =>
@@ -36,9 +36,9 @@ const pageOf = (name: string): string[] => {
 function filesOf(name: string): { files: string[]; styleSheet: string } {
   const html = readFileSync(`${dist}index.html`, 'utf8');
   const start = [...html.matchAll(/(?:src|href)="\/([^"]+\.(?:js|css))"/g)].map(([, path]) => path as string);
-  const page = pageOf(name);
-  expect(page.some((path) => path.endsWith('.js'))).toBe(true);
-  return { files: initialFiles([...start, ...page]), styleSheet: start.find((path) => path.endsWith('.css')) ?? '' };
+  const ownFiles = ownFilesOf(name);
+  expect(ownFiles.some((path) => path.endsWith('.js'))).toBe(true);
+  return { files: initialFiles([...start, ...ownFiles]), styleSheet: start.find((path) => path.endsWith('.css')) ?? '' };
 }
 
 test.each(['sign-in-page', 'overview-page', 'agent-page', 'decision-page'])(

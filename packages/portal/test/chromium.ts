@@ -25,7 +25,10 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** V8's optimizing compilers cost more than they save on pages that are open for seconds. A larger heap needs fewer garbage collections. */
+/**
+ * V8's optimizing compilers cost more than they save on pages that are open for only a few seconds. A larger heap needs fewer garbage
+ * collections.
+ */
 const V8_FLAGS = '--no-opt --no-maglev --initial-old-generation-size=128 --min-semi-space-size=16';
 
 /** Starts Chromium without its background requests. */

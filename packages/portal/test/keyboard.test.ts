@@ -96,7 +96,7 @@ test('the color scheme menu opens by keyboard, and the chosen scheme survives a 
   expect(await scheme()).toBe('dark');
 });
 
-test('after a dialog that was opened from a menu, the heading of the page has the focus', async () => {
+test('when a dialog that was opened from a menu closes, the heading of the page gets the focus', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('admin', 'keys');
   await page.getByRole('button', { name: /^Actions for/ }).click();
@@ -125,7 +125,7 @@ test('the heading has the focus after the next record or another workspace is op
   await expect.poll(() => isFocused(heading)).toBe(true);
 });
 
-test('after an error, the first field with an error has the focus', async () => {
+test('after a rejected submission, the first field with an error has the focus, and its list stays closed', async () => {
   const workspace = await newWorkspace();
   const { page } = await workspace.visit('admin', 'incidents');
   await page.getByRole('button', { name: 'Record policy violation' }).click();

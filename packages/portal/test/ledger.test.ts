@@ -153,7 +153,7 @@ test('the ledger page keeps a filter in the URL, and the filter does not apply t
   ).toEqual(['first', 'second']);
 });
 
-test('the ledger is filtered by the name and email address of a person, and the URL has only the ID of the person', async () => {
+test('the actor filter distinguishes a person from a program with the same name, and the URL has only the ID of the person', async () => {
   const workspace = await newWorkspace();
   await workspace.send(paths.audit, { actor: 'ci:one', action: 'agent.promoted' });
   const { page, browser, id, email } = await workspace.visit('admin', 'ledger');

@@ -101,7 +101,7 @@ const MESSAGES: Record<Problem['kind'], string> = {
   invalid: 'The server rejected the request.',
   conflict: 'Someone else changed the data in the meantime. Check the current state, then try again.',
   limited: 'Too many requests. Wait a moment and try again.',
-  page: 'Something went wrong. Reload the page. If it happens again, tell your administrator.',
+  page: 'Something went wrong. Reload the page. If it happens again, tell the operator of this server.',
   server: 'The server could not complete the request. Try again. If you submitted a change, first check whether it was stored.',
 };
 

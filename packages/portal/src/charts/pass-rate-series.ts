@@ -3,7 +3,7 @@ import type { PassRatePoint } from '@countersign/core/portal/agent-routes';
 /** An evaluation with a pass rate. `at` is when it was recorded, in milliseconds since 1970. */
 export type RatedPoint = PassRatePoint & { pass_rate: number; at: number };
 
-/** The pass rates of the evaluations with one `seriesName`. */
+/** The pass rates of the evaluations with the same `seriesName`. */
 export interface RateSeries {
   name: string;
   /** Oldest first, at least one. */

@@ -23,7 +23,10 @@ self.addEventListener('message', async ({ data }: MessageEvent<VerificationReque
   }
 });
 
-/** Bypasses the browser's cache, which can lack a new key for five minutes. Throws if there is no response, or the status is an error. */
+/**
+ * Fetches a URL. Always asks the server, because a response in the browser's cache can lack a new key for five minutes. Throws if there is
+ * no response, or the status is an error.
+ */
 async function fetchOk(url: string): Promise<Response> {
   const response = await fetch(url, { credentials: 'same-origin', cache: 'no-cache' }).catch(() => undefined);
   if (response === undefined) throw new Error('the server is not responding');

@@ -49,7 +49,7 @@ export function Navigation({ onNavigate }: { onNavigate: () => void }) {
   const isAdmin = useHasRole('admin');
   const queries = useQueryClient();
   const path = useRouterState({ select: ({ location }) => location.pathname });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the navigation stays mounted after a page change.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the effect must run after every page change.
   useEffect(() => {
     const { queryKey } = overviewQuery(workspace.id);
     void queries.refetchQueries({ queryKey, stale: true }, { cancelRefetch: false });

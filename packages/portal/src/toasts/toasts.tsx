@@ -3,8 +3,8 @@ import { useSyncExternalStore } from 'react';
 import styles from './toasts.module.css';
 
 /**
- * A short message about an action. A success disappears after DONE_SHOWN_MS. A problem stays until it is dismissed, or until four later
- * messages are shown.
+ * A short message about an action. A success disappears after DONE_SHOWN_MS. A problem stays until it is dismissed. If there are already
+ * four messages, a new one replaces the oldest.
  */
 interface Toast {
   id: number;
@@ -26,7 +26,7 @@ const dismiss = (id: number) => setToasts(toasts.filter((each) => each.id !== id
 
 function add(kind: Toast['kind'], text: string): void {
   const id = nextId++;
-  // A repeated message replaces the earlier one. Only the latest four messages are shown.
+  // A repeated message replaces the earlier one.
   setToasts([...toasts.filter((each) => each.text !== text), { id, kind, text }].slice(-4));
   if (kind === 'done') setTimeout(() => dismiss(id), DONE_SHOWN_MS);
 }

@@ -37,7 +37,7 @@ export function ApprovalActions({ detail: { may, evaluation, agent, seen } }: { 
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const [isOpen, setIsOpen] = useState(false);
-  // What the page showed when the dialog was opened. The page behind the dialog can be updated meanwhile.
+  // `seen` is the digest of what the page showed when the dialog was opened. The page behind the dialog can be updated meanwhile.
   const [dialog, setDialog] = useState<{ action: Action; seen: string }>({ action: 'approve', seen });
   const { action } = dialog;
   if (!useHasRole('approver')) return null;

@@ -55,8 +55,8 @@ export function ApprovalPage() {
             actions={<ApprovalActions detail={data} />}
           />
           <div className="stack">
-            <AlteredNotice record="approval" fault={data.altered} />
-            <AlteredNotice record="last approval" fault={data.last_approved?.altered ?? null} />
+            <AlteredNotice record="this approval" fault={data.altered} />
+            <AlteredNotice record="the approval of the last approved evaluation" fault={data.last_approved?.altered ?? null} />
             {data.may.approve && <Approvers />}
             {!data.is_latest && <OlderEvaluationNotice kind="warning" harness={data.evaluation.harness_id} />}
             {data.risk_level === 'low' && (

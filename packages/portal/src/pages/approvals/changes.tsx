@@ -45,7 +45,7 @@ export function Changes({ detail: { changes, last_approved: last, runs } }: { de
   if (last === null) {
     return (
       <Panel title="Changes">
-        <p className="soft">No earlier evaluation of this agent has an approval, so there is nothing to compare.</p>
+        <p className="soft">No earlier evaluation of this agent is approved, so there is nothing to compare.</p>
       </Panel>
     );
   }

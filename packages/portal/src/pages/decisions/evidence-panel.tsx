@@ -7,7 +7,10 @@ import { Panel } from '../../components/panel.tsx';
 import { PropertyList } from '../../components/property-list.tsx';
 import { ExactTime } from '../../components/relative-time.tsx';
 
-/** A panel with the evidence that the verdict was computed from. The panel Inputs shows the status and pass rate of the evaluation. */
+/**
+ * A panel with the evidence that the verdict was computed from. It omits the status and pass rate of the evaluation, which the panel
+ * Inputs shows.
+ */
 export function EvidencePanel({ text }: { text: string }) {
   const parsed = readEvidence(text);
   return (

@@ -66,8 +66,8 @@ export function EvaluationPage() {
             {data.agent !== null && data.latest_of_agent !== id && (
               <OlderEvaluationNotice kind="quiet" harness={data.harness_id} />
             )}
-            <Panel title="Outcome">
-              <OutcomeProperties evaluation={data} />
+            <Panel title="Result">
+              <ResultProperties evaluation={data} />
             </Panel>
             {data.runs !== null && data.agent !== null && <RelatedRuns runs={data.runs} agent={data.agent.id} />}
             <Panel title="Original request" note="The request body, byte for byte.">
@@ -80,7 +80,7 @@ export function EvaluationPage() {
   );
 }
 
-function OutcomeProperties({ evaluation }: { evaluation: Evaluation }) {
+function ResultProperties({ evaluation }: { evaluation: Evaluation }) {
   const { workspace } = useWorkspace();
   const { agent, approval_record: approval } = evaluation;
   return (

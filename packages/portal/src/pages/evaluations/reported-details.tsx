@@ -42,7 +42,7 @@ export function ReportedDetails({ details }: { details: Details }) {
           wide
           facts={[
             [
-              'Run page',
+              'Page of the evaluation run',
               <a key="url" href={url} target="_blank" rel="noopener noreferrer">
                 {url}
               </a>,

@@ -52,7 +52,7 @@ export function IncidentPage() {
             }
           />
           <div className="stack">
-            <AlteredNotice record="incident" fault={data.altered} />
+            <AlteredNotice record="this incident" fault={data.altered} />
             <RecertificationNotice incident={data} />
             <Panel title="What happened">
               <div className="stack">
@@ -110,7 +110,7 @@ function RecertificationNotice({ incident }: { incident: Incident }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();
   const isApprover = useHasRole('approver');
-  // What the page showed when the dialog was opened. The page behind the dialog can be updated meanwhile.
+  // The digest of what the page showed when the dialog was opened. The page behind the dialog can be updated meanwhile.
   const [seen, setSeen] = useState<string>();
   const { closing, agent } = incident;
   const otherCount = (closing?.incident_ids.length ?? 1) - 1;

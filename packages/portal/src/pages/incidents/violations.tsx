@@ -44,7 +44,7 @@ export function Violations() {
             <EmptyState title="No policy violations">
               <p>
                 An admin can record a violation here. A guardrail can also send violations to the ledger, as in this example. To
-                list a violation under an agent, add the member agent_id.
+                link a violation to an agent, add the member agent_id.
               </p>
               <ExampleRequest
                 path="/api/public/audit"

@@ -16,7 +16,7 @@ export function EntryProof({ entry }: { entry: Entry }) {
   const { workspace } = useWorkspace();
   const errors = [...columnErrors(entry, workspace.id), ...chainErrors(entry)];
   return (
-    <Panel title="Hash chain" note="Recomputed in this browser.">
+    <Panel title="Hash chain" note="Verified in this browser.">
       <div className="stack">
         <ol className={styles.chain}>
           <ChainLink

@@ -66,6 +66,7 @@ export function TraceSteps({ trace }: { trace: ResponseBody<'runs.trace'> }) {
   const selected =
     spans.find(({ span_id }) => span_id === step) ?? spans.find(({ parent_span_id }) => parent_span_id === null) ?? spans[0];
   const select = (id: string) => void navigate({ to: '.', search: { step: id } as never, replace: true, resetScroll: false });
+  // Until all steps are loaded, the number of failed steps is unknown, so it is not shown.
   const failedCount = steps.hasNextPage ? 0 : spans.filter(hasFailed).length;
   const next = findNextFailed(nodes, selected?.span_id);
   const stepCount = steps.hasNextPage ? trace.span_count : spans.length;
