@@ -47,7 +47,7 @@ async function runKeeper(configuration: KeeperConfiguration): Promise<void> {
   setTimeout(() => process.exit(), failureNoticeMs).unref();
 }
 
-/** Runs PostgreSQL until no lease is left. */
+/** Creates the cluster if it is missing. Then runs PostgreSQL until no lease is left, or until another keeper has taken over. */
 async function supervise(configuration: KeeperConfiguration, keeper: RegisteredKeeper, clients: KeeperClients): Promise<void> {
   const notify = (line: string) => {
     log(line);

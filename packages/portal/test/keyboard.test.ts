@@ -72,7 +72,7 @@ test('a day can be typed into a date filter', async () => {
   await waitUntilLoaded(page);
   const from = page.getByLabel('From', { exact: true });
   await from.focus();
-  // The filter waits less than 500 ms for more input, so it also handles each incomplete year.
+  // The pauses between the digits are longer than the filter's typing pause, so the filter also handles each incomplete year.
   await page.keyboard.type('1127');
   await page.keyboard.type('2026', { delay: 500 });
   await expect.poll(() => new URL(page.url()).search).toBe('?from=2026-11-27');

@@ -22,7 +22,7 @@ const LOGS: Readonly<Record<string, string>> = {
   trace_events: 'Trace log',
 };
 
-/** The text that is shown before the ID. For a log, the ID is the number of a row, or what contradicts the log: `the stored head`. */
+/** The text before the ID. For a log, the ID is the number of a row, or what contradicts the log, such as `the stored head`. */
 function subjectOf({ table, id }: DifferingRow): string {
   const log = LOGS[table];
   if (log === undefined) return TABLES[table] ?? table;

@@ -33,6 +33,7 @@ export function SpanPanel({ trace, span }: { trace: string; span: Span }) {
       <div className="stack">
         {span.error !== null && (
           <Notice kind="problem" title="Error">
+            {/* The list of steps has only the first 2,000 characters of an error. The payload has the complete error. */}
             <pre className={styles.error}>{String(payload.data?.payload.error ?? span.error)}</pre>
           </Notice>
         )}

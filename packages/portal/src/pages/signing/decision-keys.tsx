@@ -17,7 +17,7 @@ type PendingAction = { action: 'show' | 'retire'; key: Key } | { action: 'rotate
 const TONES = { signs: 'good', waits: 'warn', retired: 'quiet' } as const;
 const STATE_LABELS = { signs: 'signing', waits: 'waiting', retired: 'retired' } as const;
 
-/** The keys that sign this workspace's decisions. Admins can show, rotate and retire the keys. The ledger records these actions. */
+/** The decision keys of this workspace, in all states. Admins can show, rotate and retire the keys. The ledger records these actions. */
 export function DecisionKeys({ keys }: { keys: readonly Key[] }) {
   const { workspace } = useWorkspace();
   const queries = useQueryClient();

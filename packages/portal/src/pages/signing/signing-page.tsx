@@ -18,7 +18,7 @@ const LEAD =
   'Each decision is signed with a key of this workspace (HMAC-SHA256) and attested with a key of this instance (Ed25519). ' +
   'Anyone can verify the attestation.';
 
-/** The signing keys: the workspace's decision keys and the instance's public keys. */
+/** The page with the workspace's decision keys, the instance's public keys, and the trust file. */
 export function SigningPage() {
   const { workspace } = useWorkspace();
   const signing = useQuery({
