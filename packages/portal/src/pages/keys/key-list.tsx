@@ -26,7 +26,7 @@ export function KeyList({
   onShow,
   onMint,
 }: {
-  onShow: (minted: ResponseBody<'keys.rotate'>, key: Omit<NewKey, 'key'>) => void;
+  onShow: (minted: ResponseBody<'keys.rotate'>, facts: Omit<NewKey, 'key'>) => void;
   onMint: () => void;
 }) {
   const { workspace } = useWorkspace();

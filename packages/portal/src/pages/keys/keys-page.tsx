@@ -26,7 +26,7 @@ export function KeysPage() {
       </>
     );
   }
-  const show = (minted: ResponseBody<'keys.mint'>, key: Omit<NewKey, 'key'>) => setNewKey({ ...key, key: minted.key });
+  const show = ({ key }: ResponseBody<'keys.mint'>, facts: Omit<NewKey, 'key'>) => setNewKey({ ...facts, key });
   return (
     <>
       <PageHeader

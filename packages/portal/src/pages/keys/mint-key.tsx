@@ -14,7 +14,7 @@ const EMPTY_FORM = { kind: 'live' as 'live' | 'read', name: '', scopes: ['teleme
 export function MintKey(props: {
   opened: boolean;
   onClose: () => void;
-  onShow: (minted: ResponseBody<'keys.mint'>, key: Omit<NewKey, 'key'>) => void;
+  onShow: (minted: ResponseBody<'keys.mint'>, facts: Omit<NewKey, 'key'>) => void;
   preset?: { name: string; scopes: string[] };
 }) {
   const { opened, onClose, onShow, preset } = props;

@@ -42,7 +42,8 @@ export function MemberMenu({
     await navigate({ to: '/' });
     await queries.invalidateQueries();
   };
-  const reset = async () => onShow(await call('members.reset_password', { params }), `Password reset link for ${member.name}`);
+  const createResetLink = async () =>
+    onShow(await call('members.reset_password', { params }), `Password reset link for ${member.name}`);
   return (
     <>
       <Menu position="bottom-end" width={230}>
@@ -63,7 +64,7 @@ export function MemberMenu({
         onClose={() => setOpenDialog(undefined)}
         title={`Reset password of ${member.name}`}
         submit="Create link"
-        action={reset}
+        action={createResetLink}
       >
         <p className="soft">
           You get a one-time link to share. Setting a new password with this link ends all sessions of <bdi>{member.name}</bdi>.

@@ -52,7 +52,7 @@ export function TracePage() {
                 <pre className={styles.error}>{data.error}</pre>
               </Notice>
             )}
-            <Unfinished outcome={data.outcome} />
+            <UnfinishedNotice outcome={data.outcome} />
             <RunSummary run={data} />
             <Findings findings={data.findings} />
             <TraceSteps trace={data} />
@@ -65,7 +65,7 @@ export function TracePage() {
 }
 
 /** A notice on a run whose root span has not arrived. */
-function Unfinished({ outcome }: { outcome: string | null }) {
+function UnfinishedNotice({ outcome }: { outcome: string | null }) {
   if (outcome === null) {
     return (
       <Notice kind="quiet">
