@@ -110,7 +110,7 @@ describe('snippets of the README', () => {
     await expect(runSnippet(code)).rejects.toThrow(/^row 1: .*altered/);
   });
 
-  test('are ten after the first one, and the tests above run all of them', () => {
+  test('are ten besides the first one, which creates a client; the tests above run all of them', () => {
     expect(blocks.length).toBe(10);
   });
 });

@@ -382,7 +382,7 @@ export type NoEvaluation = { [Member in keyof DecidedEvaluation]?: undefined };
 export interface PromotionDecision {
   /** Whether the agent may be promoted. Test this member. */
   allowed: boolean;
-  /** The first condition that fails, or all_conditions_met. */
+  /** Why the first failing condition fails, or all_conditions_met. */
   reason:
     | 'no_recent_evaluation'
     | 'evaluation_not_passing'

@@ -192,7 +192,7 @@ describe('audit append', () => {
 
   test.each([
     ['a repeated member', '{"approved":false,"approved":true}', '"approved" is given twice; give it once (at /approved)'],
-    ['an inexact number', '{"order":[12345678901234567891]}', '12345678901234567891 has no exact value'],
+    ['an inexact number', '{"order":[12345678901234567891]}', 'the number 12345678901234567891 is not exact'],
     ['minus zero', '{"delta":-0}', 'send 0, or send it as a string (at /delta)'],
   ])('rejects metadata with %s before the request, because the entry would contain another value', async (_what, text, why) => {
     const stub = await stubServer();

@@ -170,11 +170,11 @@ describe('time of the run', () => {
   });
 });
 
-describe('a time of the run without a time zone', () => {
+describe('unclear time of the run', () => {
   const IGNORED_TIME_NOTE = 'The time of the run is invalid or has no time zone, and is ignored: give --evaluated-at.';
 
   // Older logs contain such times, and Inspect itself reads them as UTC.
-  test('is read as UTC from a log of Inspect, as Inspect does, and the notes say so', () => {
+  test('without a time zone is read as UTC from a log of Inspect, as Inspect does, and the notes say so', () => {
     const log = changedResultsFile('inspect.json', ({ eval: spec, stats }) => {
       spec.created = '2024-05-05T07:59:30';
       stats.started_at = '2024-05-05T07:59:35';
@@ -194,7 +194,7 @@ describe('a time of the run without a time zone', () => {
     expect(importPromptfoo(file).notes).toContain(IGNORED_TIME_NOTE);
   });
 
-  test('is ignored in a log of Inspect if it is invalid, and the notes say so, also for an unfinished run', () => {
+  test('that is invalid is ignored in a log of Inspect, even of an unfinished run, and the notes say so', () => {
     for (const status of ['success', 'started']) {
       const log = changedResultsFile('inspect.json', (value) => {
         value.status = status;

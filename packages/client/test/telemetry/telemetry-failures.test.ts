@@ -127,7 +127,7 @@ describe('telemetry while requests fail', () => {
     expect(client.telemetry.stats).toMatchObject({ queued: 0, sent: 1 });
   });
 
-  test('causes no requests except those that requestsMax allows and their retries, and stays queued', async () => {
+  test('causes at most requestsMax requests and their retries, and stays queued', async () => {
     const { client, emit } = clientWithCallbacks({ batchEventsMax: 1, requestsMax: 2 });
     server.setHandlers(respond.reject(503, 'unavailable'));
     emit(...Array.from({ length: 50 }, (_, index) => index));

@@ -249,13 +249,13 @@ describe('an export', () => {
     const checkpoint = await get('/api/ledger/audit/checkpoint');
     const publicKeys = await get('/.well-known/jwks.json');
     const head = receiptOf(decision)!.headers['countersign-checkpoint']!;
-    const keptTrust = { checkpoints: [checkpoint], publicKeys, heads: [head] };
-    expect(await verifyLedger(text, keptTrust)).toMatchObject({ ok: true });
+    const kept = { checkpoints: [checkpoint], publicKeys, heads: [head] };
+    expect(await verifyLedger(text, kept)).toMatchObject({ ok: true });
     const shortenedText = text.split('\n').slice(0, 4).join('\n');
     expect(await verifyLedger(shortenedText)).toMatchObject({ ok: true, entries: 4 });
-    expect(await verifyLedger(shortenedText, keptTrust)).toMatchObject({ ok: false, fault: expect.stringContaining('cut off') });
+    expect(await verifyLedger(shortenedText, kept)).toMatchObject({ ok: false, fault: expect.stringContaining('cut off') });
     const forgedCheckpoint = checkpoint.replace('\n5\n', '\n4\n');
-    expect(await verifyLedger(text, { ...keptTrust, checkpoints: [forgedCheckpoint] })).toMatchObject({ ok: false });
+    expect(await verifyLedger(text, { ...kept, checkpoints: [forgedCheckpoint] })).toMatchObject({ ok: false });
     await expect(verifyLedger(text, { checkpoints: [checkpoint] })).rejects.toThrow(/publicKeys/);
   });
 

@@ -111,7 +111,7 @@ export type NoEvaluation = { [Member in keyof DecidedEvaluation]?: undefined };
 export const PromotionDecision = Type.Object(
   {
     allowed: flag({ description: 'Whether the agent may be promoted. Test this member.' }),
-    reason: oneOf(REASONS, { description: 'The first condition that fails, or all_conditions_met.' }),
+    reason: oneOf(REASONS, { description: 'Why the first failing condition fails, or all_conditions_met.' }),
     message: text({ description: 'One or two sentences that a person can act on.' }),
     event: oneOf(DECISION_EVENTS, { description: 'The event this decision records.' }),
     evaluation_id: nullable(uuid({ description: 'The evaluation used; null without one.' })),

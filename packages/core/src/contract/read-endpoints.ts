@@ -124,7 +124,7 @@ export const READ_ENDPOINTS = {
   '/api/ledger/traces/consistency': consistencyOf('traces'),
   '/api/ledger/decisions/:id': {
     summary: 'One decision',
-    description: 'The signed decision as it was returned, independent of later changes.',
+    description: 'The signed decision, exactly as it was returned.',
     requiresToken: true,
     parameters: [DECISION],
     type: 'application/json',

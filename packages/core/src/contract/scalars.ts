@@ -104,7 +104,7 @@ export const digest = ({ description, ...notes }: FieldNotes) =>
 /** The form of a SHA-256: 64 lower-case hex digits. */
 export const SHA256_PATTERN = '^[0-9a-f]{64}$';
 
-/** A SHA-256 of a file, in hex. */
+/** A SHA-256, in hex. */
 export const sha256Hex = (notes: FieldNotes) =>
   Type.Unsafe<string>({ type: 'string', format: 'sha256', 'x-pattern': SHA256_PATTERN, ...notes });
 

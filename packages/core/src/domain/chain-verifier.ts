@@ -34,7 +34,7 @@ const TEXTS_OR_NULL = [
   'retention_until',
   'prev_hash',
 ] as const satisfies readonly (keyof ChainedEntry)[];
-/** Members that must have a certain form. `version`, `tenant_id`, `seq`, `recorded_at`, `metadata` and `prev_hash` are checked separately. */
+/** Members that must have a form. `version`, `tenant_id`, `seq`, `recorded_at`, `metadata` and `prev_hash` are checked separately. */
 const FORMS = [
   { name: 'id', isOfForm: isUuid, form: 'a UUID in lower case' },
   {

@@ -142,7 +142,7 @@ class Scan {
     if (this.#options.isLenient && isRounded(literal)) return;
     this.#add(
       'inexact_number',
-      `${literal.slice(0, 60)} has no exact value as a JSON number; ${remedyOf(literal, mustBeNumber)}`,
+      `the number ${literal.slice(0, 60)} is not exact: programs can read it differently; ${remedyOf(literal, mustBeNumber)}`,
     );
   }
 

@@ -2,7 +2,7 @@ import { CONFUSABLES } from './confusables-data.ts';
 
 /**
  * The keys for comparing names. Two names look alike if their skeletons by Unicode Technical Standard #39 are equal, ignoring case, runs of
- * white space and widths (docs/decisions/0040). A change of the keys needs a migration that removes the stored digests.
+ * white space and widths (docs/decisions/0040). A change of the keys needs a migration that removes their stored digests.
  *
  * Two keys are needed, because a capital letter and its small letter have different look-alikes. Capital I looks
  * like l, but small i does not. Capital Cyrillic Н looks like H, but small н does not look like h.

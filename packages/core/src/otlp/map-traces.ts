@@ -27,7 +27,7 @@ export interface MappedTrace {
   findings: { spanId: string; time: bigint | undefined; finding: Finding }[];
 }
 
-/** Groups the spans of an export by trace. If two spans have the same ID, the later one in the export is used. */
+/** Maps the spans of an export to traces. If two spans of a trace have the same ID, the later one in the export is used. */
 export function mapTraces(records: readonly SpanRecord[]): MappedTrace[] {
   const byTrace = new Map<string, Map<string, SpanRecord>>();
   for (const record of records) {

@@ -232,7 +232,7 @@ function doubleOf(value: unknown, at: string): number | string {
   throw malformedError('must be a number or one of the strings NaN, Infinity and -Infinity', at);
 }
 
-/** A time in nanoseconds; undefined if it is absent or 0, which means that no time was sent. */
+/** A time in nanoseconds; undefined if it is absent, empty or 0, which means that no time was sent. */
 function nanoseconds(value: unknown, at: string): bigint | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   const isScalar = typeof value === 'string' || typeof value === 'number';

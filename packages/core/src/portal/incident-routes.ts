@@ -157,7 +157,7 @@ export const incidentRoutes = {
     access: 'approver',
     compressed: true,
     summary:
-      'Closes all open re-certifications of an agent on its latest evaluation, which must be passing with a pass rate, and must be run ' +
+      'Closes all open re-certifications of an agent on its latest evaluation. It must be passing with a pass rate, and must have been run ' +
       'and recorded after the incidents. Recorded in the ledger as recertification.closed.',
     body: RecertificationClosing,
     response: Type.Object({

@@ -36,7 +36,7 @@ export const linkRoutes = {
     access: 'anyone',
     compressed: false,
     usesReserve: true,
-    summary: 'What a one-time link is for, without using it',
+    summary: 'Show what a one-time link is for, without using the link',
     body: Type.Object({ token: linkToken() }, { additionalProperties: false }),
     response: ShownLink,
   },

@@ -26,9 +26,9 @@ export interface PortalRoute {
   path: `/api/portal/${string}`;
   access: Access;
   /**
-   * Whether JSON responses of the route may be compressed. False if a response contains a secret, or signs in or invites a person. The size
-   * of a compressed response can reveal its secret to anyone who controls another part of it (BREACH). False for files and streams, which
-   * are sent unchanged. There is no default.
+   * Whether JSON responses of the route may be compressed. False if a response contains a secret, and for all routes of sessions, accounts,
+   * one-time links and invitations. The size of a compressed response can reveal its secret to anyone who controls another part of it
+   * (BREACH). False for files and streams, which are sent unchanged. There is no default.
    */
   compressed: boolean;
   /**

@@ -23,7 +23,7 @@ export const runFacts = {
   trace_id: label({ description: "The run's ID, as its sender gave it." }),
   agent: agentOrNone('The agent that ran; null if none was named.'),
   provisional_agent_name: nullable(
-    label({ description: 'A provisional name until a span names the agent. It does not register an agent.' }),
+    label({ description: 'A name to show until the agent is known. It does not register an agent.' }),
   ),
   outcome: nullable(
     label({

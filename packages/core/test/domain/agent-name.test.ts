@@ -36,7 +36,7 @@ describe('agent names', () => {
     ['a leading ideographic space', '\u3000bot', 'white_space_at_end', 'U+3000 IDEOGRAPHIC SPACE at position 1'],
     ['a single space', ' ', 'white_space_at_end', 'at position 1'],
     ['a decomposed letter', 'caf e\u0301', 'not_normalized', 'U+0065 at position 5'],
-    ['a singleton that NFC replaces', '10 \u212b', 'not_normalized', 'U+212B at position 4'],
+    ['a character that NFC replaces by another', '10 \u212b', 'not_normalized', 'U+212B at position 4'],
     [
       'a zero-width space after emoji, counted in code points',
       '\u{1F600}\u{1F600}\u200bx',

@@ -44,7 +44,7 @@ describe('canonical JSON (RFC 8785)', () => {
     }
   });
 
-  // Such values are written by one call of JSON.stringify.
+  // One call of JSON.stringify writes a value whose members are already in canonical order.
   test('throws for values without a JSON form, and escapes strings, even if the members are already in canonical order', () => {
     expect(() => canonicalJson({ a: 1, b: ['\ud800'] })).toThrow(NotCanonicalError);
     expect(() => canonicalJson({ a: { b: [1, { c: undefined }] } })).toThrow(NotCanonicalError);

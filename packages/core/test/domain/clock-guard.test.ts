@@ -23,7 +23,7 @@ class Machine {
     return { wallMs: START + this.steadyMs + this.wallAheadMs, steadyMs: this.steadyMs };
   }
 
-  /** Advances the time and returns the fault at its end. */
+  /** Advances the time, with a sample every second. Returns the fault at the last sample. */
   advance(ms: number): ClockFault | undefined {
     let fault: ClockFault | undefined;
     for (let passed = 0; passed < ms; passed += 1_000) {

@@ -57,8 +57,8 @@ function wholeDecision(common: SharedMembers, { decision_id, asked_by, nonce }: 
   return { ...decided, ...signing, ...(nonce === undefined ? {} : { nonce }) };
 }
 
-describe('the text of decisions', () => {
-  test('equals the text of decisions that are signed one by one, for any members', () => {
+describe('DecisionText', () => {
+  test('writes the same text as signDecision, for any members', () => {
     fc.assert(
       fc.property(shared, fc.array(anyOwnMembers, { minLength: 1, maxLength: 3 }), (common, ownMembers) => {
         const writer = new DecisionText(common);
@@ -72,7 +72,7 @@ describe('the text of decisions', () => {
     );
   });
 
-  test('is accepted by the verifier, and rejected once it is altered', () => {
+  test('writes a decision that the verifier accepts, and rejects once it is altered', () => {
     const [sample] = fc.sample(shared, { numRuns: 1, seed: 1 });
     const tenant_id = '0190d9a2-7c1e-7d6b-9f5a-1c2d3e4f5a6b';
     const common = { ...sample!, timestamp: '2026-11-24T08:30:00.123Z', tenant_id };

@@ -43,8 +43,8 @@ const signers = (golden.keys as GoldenKey[]).map(({ seed, public_key }) => ({
 const first = signers[0]!;
 
 /**
- * The fault that this implementation reports for each error code of the independent verifier. If several faults have one error code, the
- * key is the description of the case.
+ * The fault that this implementation reports for each error code of the independent verifier. If one error
+ * code stands for several faults, the key is the description of the case.
  */
 const CHECKPOINT_FAULTS: Record<string, string> = {
   unknown_signer: 'the checkpoint cannot be trusted: none of the known keys has signed it',
@@ -56,7 +56,7 @@ const CHECKPOINT_FAULTS: Record<string, string> = {
   'size 0 with the root of another tree': 'the checkpoint of an empty log does not have the root of an empty tree',
 };
 
-/** The fault of an attestation that this implementation reports for each error code of the independent verifier. */
+/** Like CHECKPOINT_FAULTS, for attestations. */
 const ATTESTATION_FAULTS: Record<string, string> = {
   unknown_signer: 'none of the known keys has signed it',
   signature_mismatch: 'none of the known keys has signed it',

@@ -61,7 +61,7 @@ describe('export of the key audit trail', () => {
     ['malformed scopes', [{ ...events[0], scopes: [1] }], /scopes of the key event is malformed/],
     ['another version', [{ ...events[0], version: 1 }], /version 1 is not known/],
     ['a key minted twice', [events[0], { ...events[0], seq: 2 }], /minted contradicts the earlier events/],
-    ['another kind of key', [{ ...events[0], kind: 'admin' }], /kind of the key event is malformed/],
+    ['an unknown kind of key', [{ ...events[0], kind: 'admin' }], /kind of the key event is malformed/],
     ["another tenant's event", [events[0], { ...events[1], tenant_id: events[1]!.id }], /the event belongs to another tenant/],
     ['a lone surrogate', [{ ...events[0], name: '\ud800' }], /surrogate/],
     ['a line that is not an object', [[]], /not an object/],

@@ -130,10 +130,10 @@ describe('Merkle proofs', () => {
       fc.property(fc.integer({ min: 1, max: 2 ** 40 }), fc.nat(), (size, seed) => {
         const index = seed % size;
         for (const range of [...inclusionRanges(index, size), ...consistencyRanges(Math.max(1, index), size)]) {
-          const places = completeSubtrees(range);
-          expect(places.reduce((leaves, { level }) => leaves + 2 ** level, 0)).toBe(range.end - range.start);
-          expect(places.map(({ level }) => level)).toEqual(
-            [...places.map(({ level }) => level)].sort((left, right) => right - left),
+          const subtrees = completeSubtrees(range);
+          expect(subtrees.reduce((leaves, { level }) => leaves + 2 ** level, 0)).toBe(range.end - range.start);
+          expect(subtrees.map(({ level }) => level)).toEqual(
+            [...subtrees.map(({ level }) => level)].sort((left, right) => right - left),
           );
         }
         expect(inclusionRanges(index, size).length).toBeLessThanOrEqual(41);

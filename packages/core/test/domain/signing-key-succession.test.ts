@@ -46,7 +46,7 @@ describe('followSuccessors', () => {
     return { proven: proven.map(({ kid }) => kid), unproven: unproven.map(({ fault }) => fault) };
   };
 
-  test('follows successors in a list of any order', () => {
+  test('follows successors in a list in any order', () => {
     const third = keyOf(golden.third);
     expect(follow([golden.third, golden.successor, golden.predecessor])).toEqual({
       proven: [second.kid, third.kid],

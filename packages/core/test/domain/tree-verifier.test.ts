@@ -30,7 +30,7 @@ function contradictionOf(rows: number, heads: readonly KeptHead[], restores?: re
 }
 
 describe('a log and its kept heads', () => {
-  test('agree at every size and in any order, even if a head covers no rows', () => {
+  test('agree for heads of all sizes in any order, even if a head covers no rows', () => {
     const sizes = fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 6 });
     fc.assert(
       fc.property(sizes, fc.integer({ min: 40, max: 60 }), (headSizes, rows) => {
@@ -86,7 +86,7 @@ describe('a log and its kept heads', () => {
     expect(verifier.end('audit', TENANT)).toEqual({ source: 'first', size: 0, reason: 'one' });
   });
 
-  test('the message is extended if an accepted restore abandoned the head', () => {
+  test('the reason of the contradiction also mentions an accepted restore that abandoned the head', () => {
     const restore = { abandoned: { size: 4, root: rootOf(4) }, restored: { size: 3, root: rootOf(3) } };
     const { reason } = contradictionOf(3, [headOf(4)], [{ seq: 3, logs: { audit: restore } }])!;
     const { reason: unexplained } = contradictionOf(3, [headOf(4)])!;

@@ -29,7 +29,7 @@ describe('a trust file', () => {
     },
   );
 
-  test('is rejected if it has no version or an unknown version, and the fault says which', () => {
+  test('is rejected if it has no version or an unknown version, and the fault gives this reason', () => {
     const readVersion = (version?: number) => readTrustFile(JSON.stringify({ version, workspace, keys: [jwk] }), checks);
     expect(readVersion()).toEqual({ fault: 'is not a trust file: it has no `version`' });
     expect(readVersion(2)).toHaveProperty('fault', expect.stringContaining('it has version 2'));

@@ -317,7 +317,7 @@ describe('a file that is not a valid export of the log', () => {
     ['{"seq":1,"decision":{},"more":1}', /the line is not/],
     ['{"seq":1,"decision":{"response_sha256":"x"}}', /allowed is not true or false/],
     ['null', /the line is not/],
-    ['{"seq":1,"decision":{"a":1e999}}', /has no exact value|not JSON/],
+    ['{"seq":1,"decision":{"a":1e999}}', /is not exact|not JSON/],
     ['{"seq":1,"decision":{"a":"\\ud800"}}', /half of a surrogate pair/],
   ])('makes `ledger verify` report the invalid line %s of an export of decisions', async (line, reason) => {
     writeFileSync(pathOf('altered'), `${line}\n`);
