@@ -149,7 +149,8 @@ export const READ_ENDPOINTS = {
   '/.well-known/jwks.json': {
     summary: "The instance's public keys",
     description:
-      'A JSON Web Key Set (RFC 7517, RFC 8037); retired keys stay listed with the time of their retirement. The list always contains the keys that sign now.',
+      'A JSON Web Key Set (RFC 7517, RFC 8037); retired keys stay listed with the time of their retirement. The list ' +
+      'always contains the keys that sign now.',
     requiresToken: false,
     parameters: [],
     type: 'application/json',

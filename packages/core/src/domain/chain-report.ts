@@ -15,7 +15,7 @@ export interface FirstBad {
 
 /** A contradiction between the rows of a log and another source. */
 export interface Contradiction {
-  /** The source that the rows contradict, for people: a checkpoint file, a kept head, or the database. */
+  /** The source that the rows contradict, for people: a checkpoint file, a kept head, the audit ledger or the database. */
   source: string;
   /** The number of rows that the source covers; 0 if this is not known, or the source is of another log. */
   size: number;

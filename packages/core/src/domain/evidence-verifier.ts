@@ -103,32 +103,32 @@ function parseJson(text: string): unknown {
   }
 }
 
-type Test = (value: unknown) => boolean;
+type Form = (value: unknown) => boolean;
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const isText: Test = (value) => typeof value === 'string';
-const isNumber: Test = (value) => typeof value === 'number';
-const isInstant: Test = (value) =>
+const isText: Form = (value) => typeof value === 'string';
+const isNumber: Form = (value) => typeof value === 'number';
+const isInstant: Form = (value) =>
   typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value) && isDateTime(value);
 const orNull =
-  (test: Test): Test =>
+  (isOfForm: Form): Form =>
   (value) =>
-    value === null || test(value);
+    value === null || isOfForm(value);
 const objectOf =
-  (tests: Record<string, Test>): Test =>
+  (forms: Record<string, Form>): Form =>
   (value) =>
-    isObject(value) && invalidMember(value, tests) === undefined;
+    isObject(value) && invalidMember(value, forms) === undefined;
 const listOf =
-  (test: Test): Test =>
+  (isOfForm: Form): Form =>
   (value) =>
-    Array.isArray(value) && value.every(test);
+    Array.isArray(value) && value.every(isOfForm);
 
 /** The first member that is missing, malformed or unknown. */
-function invalidMember(value: Record<string, unknown>, tests: Record<string, Test>): string | undefined {
+function invalidMember(value: Record<string, unknown>, forms: Record<string, Form>): string | undefined {
   return (
-    Object.keys(tests).find((name) => !Object.hasOwn(value, name) || !tests[name]!(value[name])) ??
-    Object.keys(value).find((name) => !Object.hasOwn(tests, name))
+    Object.keys(forms).find((name) => !Object.hasOwn(value, name) || !forms[name]!(value[name])) ??
+    Object.keys(value).find((name) => !Object.hasOwn(forms, name))
   );
 }
 
@@ -141,7 +141,7 @@ const EVALUATION_MEMBERS = {
 };
 
 /** The members of an evidence document, version 1. */
-const DOCUMENT_MEMBERS: Record<string, Test> = {
+const DOCUMENT_MEMBERS: Record<string, Form> = {
   agent: orNull(objectOf({ id: isText, name: isText, risk_level: isText })),
   approval: orNull(objectOf({ decided_at: isInstant, status: isText })),
   asked: objectOf({

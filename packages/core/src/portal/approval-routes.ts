@@ -86,7 +86,8 @@ export const ApprovalDetail = Type.Object({
   standing: Standing,
   seen: sha256Hex({
     description:
-      'SHA-256 of what this response says about the evaluation and its agent. Send it when you decide, so that the server can compare what you saw with the evidence log.',
+      'SHA-256 of what this response says about the evaluation and its agent. Send it when you decide, so that ' +
+      'the server can compare what you saw with the evidence log.',
   }),
   may: Type.Object(
     {
@@ -113,7 +114,8 @@ export const DecisionOnEvaluation = Type.Object(
     ...Rationale.properties,
     seen: sha256Hex({
       description:
-        'The member `seen` of `approvals.read`. If the evidence log says something else about the evaluation or its agent, the request is rejected and nothing is recorded.',
+        'The member `seen` of `approvals.read`. If the evidence log says something else about the evaluation or its agent, the ' +
+        'request is rejected and nothing is recorded.',
     }),
   },
   { additionalProperties: false },

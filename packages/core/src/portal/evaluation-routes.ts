@@ -51,7 +51,8 @@ export const Approval = Type.Object({
   used_by: nullable(
     uuid({
       description:
-        'The first allowed decision that used the approval; null if there is none. Decisions about a low-risk agent use no approval. A used approval cannot be withdrawn.',
+        'The first allowed decision that used the approval; null if there is none. Decisions about a low-risk agent use ' +
+        'no approval. A used approval cannot be withdrawn.',
     }),
   ),
 });

@@ -157,8 +157,8 @@ export const incidentRoutes = {
     access: 'approver',
     compressed: true,
     summary:
-      'Closes all open re-certifications of an agent on its latest evaluation. It must be passing with a pass rate, and must have been run ' +
-      'and recorded after the incidents. Recorded in the ledger as recertification.closed.',
+      'Closes all open re-certifications of an agent on its latest evaluation. It must be passing with a pass rate, and must have been ' +
+      'run and recorded after the incidents. Recorded in the ledger as recertification.closed.',
     body: RecertificationClosing,
     response: Type.Object({
       incident_ids: Type.Array(uuid({ description: 'An incident.' }), {

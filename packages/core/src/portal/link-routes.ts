@@ -22,7 +22,9 @@ const ShownLink = Type.Object({
   role: nullable(role()),
   account: oneOf(['none', 'without_password', 'with_password'], {
     description:
-      'Whether the email address has an account, and whether the account has a password; `none` if the link has no address. A person with an account needs its password to accept an invitation. If the account has no password, the person must set one first.',
+      'Whether the email address has an account, and whether the account has a password; `none` if the link has no ' +
+      'address. A person with an account needs its password to accept an invitation. If the account has no password, the person must ' +
+      'set one first.',
   }),
   expires_at: dateTime({ description: 'When it expires.' }),
 });

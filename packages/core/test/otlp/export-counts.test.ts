@@ -44,13 +44,13 @@ function countsOf(count: (counts: ExportCounts) => void): ExportCounts {
 
 const list = (...values: object[]) => ({ arrayValue: { values } });
 const attributes = [{ key: 'a', value: { boolValue: true } }, { key: 'b', value: {} }, { key: 'c' }, {}];
-const span = { attributes };
+const withAttributes = { attributes };
 const group = (members: object) => ({ resourceSpans: [{ scopeSpans: [{ ...members }] }] });
 const log = (record: object) => ({ resourceLogs: [{ scopeLogs: [{ logRecords: [record] }] }] });
 
 describe('the readers of protobuf and JSON', () => {
   test.each<[string, CreateCounters, object, ExportCounts]>([
-    ['attributes with and without a value', createTraceCounters, group({ spans: [span] }), { records: 1, values: 4 }],
+    ['attributes with and without a value', createTraceCounters, group({ spans: [withAttributes] }), { records: 1, values: 4 }],
     [
       'attributes of the resource',
       createTraceCounters,
@@ -61,7 +61,7 @@ describe('the readers of protobuf and JSON', () => {
     [
       'attributes of events and links',
       createTraceCounters,
-      group({ spans: [{ events: [span], links: [span] }] }),
+      group({ spans: [{ events: [withAttributes], links: [withAttributes] }] }),
       { records: 3, values: 8 },
     ],
     [
