@@ -423,7 +423,7 @@ export interface PromotionDecision {
   tenant_id: string;
   /** The key that sent the request: key:<prefix>. */
   asked_by: string;
-  /** SHA-256 of the evidence document, hex: what the decision was computed from (docs/formats.md, "Evidence"). */
+  /** SHA-256, in hex, of the evidence document, from which the decision was computed (docs/formats.md, "Evidence"). */
   evidence_sha256: string;
   /** The evidence was computed from this many events of the evidence log (docs/formats.md, "Evidence event"). */
   evidence_size: number;

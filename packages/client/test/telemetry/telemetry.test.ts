@@ -47,7 +47,7 @@ describe('telemetry on the real server', () => {
     expect(client.telemetry.stats).toEqual({ queued: 0, sent: 450, rejected: 0, dropped: 0 });
   });
 
-  test('sends an incomplete batch after the interval', async () => {
+  test('sends an incomplete batch after the flush interval', async () => {
     const { client, readTraceIds } = await clientOfNewWorkspace({ flushIntervalMs: 20 });
     client.telemetry.emit(event('late'));
     await expect.poll(readTraceIds).toEqual(['run-late']);

@@ -141,7 +141,8 @@ export const PromotionDecision = Type.Object(
     tenant_id: uuid({ description: 'The workspace of the key that sent the request.' }),
     asked_by: label({ description: 'The key that sent the request: key:<prefix>.', examples: ['key:4f9a02c7d1e6'] }),
     evidence_sha256: unboundedText({
-      description: 'SHA-256 of the evidence document, hex: what the decision was computed from (docs/formats.md, "Evidence").',
+      description:
+        'SHA-256, in hex, of the evidence document, from which the decision was computed (docs/formats.md, "Evidence").',
     }),
     evidence_size: count({
       description: 'The evidence was computed from this many events of the evidence log (docs/formats.md, "Evidence event").',

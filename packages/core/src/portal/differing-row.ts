@@ -12,7 +12,8 @@ export const DifferingRow = Type.Object({
   id: label({
     description:
       'ID of the agent, of the evaluation (also for approvals), of the incident (for recertifications), or of the trace (with the ' +
-      'number of the submission for trace_submissions); the prefix of a key. For a row of a log: its number, or the source that contradicts the log.',
+      'number of the submission for trace_submissions); the prefix of a key. For a row of a log: its number, or the source that ' +
+      'contradicts the log.',
   }),
   fault: text({ description: 'What is wrong with the row.' }),
 });
