@@ -24,7 +24,7 @@ export function differenceReason(first: RowFinding, count: number): string {
   return `the row ${first.id} differs from the log: ${first.fault}${more}`;
 }
 
-/** The source of a contradiction between a log and a table. */
+/** A table as the `source` of a Contradiction. */
 export const tableSource = (table: string): string => `the table ${table}`;
 
 /** The name of a submission of a trace in a finding. */

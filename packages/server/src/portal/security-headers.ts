@@ -1,8 +1,8 @@
 /**
  * The security headers of the portal (OWASP, HTTP Security Response Headers), for every page and every response of a route of the portal's
- * API. Other responses are for programs and have none of these headers: responses of the public API, and errors of requests that reach no
- * route, for example because of an unknown path or a wrong host. The page /docs has its own content security policy (http/app.ts).
- * Every response has X-Content-Type-Options (http/bare-app.ts).
+ * API. Other responses are for programs and have none of these headers, except Cache-Control: responses of the public API, and errors of
+ * requests that reach no route, for example because of an unknown path or a wrong host. The page /docs has its own content security policy
+ * (http/app.ts). Every response has X-Content-Type-Options (http/bare-app.ts).
  */
 
 /** For responses of the API, including errors: nothing may be loaded or run. */

@@ -35,7 +35,7 @@ export interface LockedTrace {
   submissions: { number: number; receivedAt: string }[];
 }
 
-/** A trace that may be dropped. */
+/** A locked trace with due submissions, and what can prevent that it is dropped. */
 export interface DueTrace extends LockedTrace {
   /** Whether one of its submissions is not due. */
   isPartlyDue: boolean;

@@ -13,7 +13,7 @@ export interface SpanSums {
 }
 
 /** A submission to merge into a trace that lockTraces has locked. */
-export interface MergedSubmission {
+export interface SubmissionToMerge {
   /** `traces.id`. */
   trace: string;
   /** The number of the submission in its trace. */
@@ -139,10 +139,10 @@ const CLEAR_BELOW = sql(
 
 /**
  * Merges the spans of stored submissions into their traces, and returns the new sums of each trace. First the sums are changed by the
- * difference between the new spans and the spans that they replace. A model call below another one is not counted (docs/decisions/0061).
+ * difference between the new spans and the spans that they replace. The usage of a model call is not counted if its parent reports the same call (docs/decisions/0061).
  * The caller has locked the traces, and has called `initializeMergedSpans` for them.
  */
-export function mergeSpans(tx: Transaction, submissions: readonly MergedSubmission[]): Promise<SpanSums[]> {
+export function mergeSpans(tx: Transaction, submissions: readonly SubmissionToMerge[]): Promise<SpanSums[]> {
   const values = [
     tx.tenantId,
     uuidArray(submissions.map(({ trace }) => trace)),

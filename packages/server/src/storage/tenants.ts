@@ -98,8 +98,9 @@ export async function listTenantIds(pool: Pool): Promise<string[]> {
 }
 
 /**
- * The IDs of all tenants that have the head of a key audit trail, or a row in `ingestion_keys`. If no row was deleted, these are all tenants. Of
- * the rows under row-level security, the server can read only these heads and keys across tenants.
+ * The IDs of all tenants that have the head of a key audit trail or a row in `ingestion_keys`. Every tenant gets this head when it is
+ * created. So the list also contains a tenant whose row in `tenants` was deleted. Of the rows under row-level security, the server can read
+ * only these heads and keys across tenants.
  */
 export async function listKeyOwnerIds(pool: Pool): Promise<string[]> {
   const { rows: heads } = await pool.query<{ id: string }>(

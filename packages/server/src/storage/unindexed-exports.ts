@@ -18,7 +18,7 @@ export const findIndexTime = async (tx: Transaction): Promise<string> => (await 
 /** The largest number of IDs that are listed at once. */
 const LISTED_MAX = 1000;
 
-// IDs are in the order of time. So an export is in the index, or needs no row there, if an earlier export has a row.
+// IDs are in the order of time. After the first export with a row in the index, every export was indexed. If it has no row, it has no run.
 const LIST = sql<{ id: string }>(
   'list_unindexed_exports',
   `SELECT e.id FROM countersign.otlp_exports AS e

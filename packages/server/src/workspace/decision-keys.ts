@@ -5,7 +5,7 @@ import type { Actor } from './actor.ts';
 import { governanceAct } from './governance-act.ts';
 import { NotFoundError, RuleViolationError } from './rule-violation.ts';
 
-/** The ID of a decision key. It is random, because the key is derived from it. */
+/** The ID of a decision key. The key is derived from the master secret and this ID, so each random ID gives another key. */
 export const newDecisionKeyId = (): string => `dk_${randomBytes(6).toString('hex')}`;
 
 /**

@@ -21,15 +21,15 @@ const columns = (
 const asStored = (column: string): string => column;
 const LISTED_COLUMNS = columns(beginningOf);
 const JOINS = `${lookUp('agents', 'a', 'id', 'i.agent_id')} ${lookUp('recertifications', 'r', 'incident_id', 'i.id')}`;
-const LOWEST = `'00000000-0000-0000-0000-000000000000'`;
-const HIGHEST = `'9223372036854775807'`;
+const LOWEST_ID = `'00000000-0000-0000-0000-000000000000'`;
+const HIGHEST_SEQ = `'9223372036854775807'`;
 
 const listAll = (name: string, listedColumns: string) =>
   sql<IncidentListRow>(
     name,
     `SELECT ${listedColumns} FROM (
        SELECT * FROM countersign.incidents AS i
-        WHERE i.tenant_id = $1 AND (i.seq, i.id) < (coalesce($2::bigint, ${HIGHEST}), coalesce($3::uuid, ${LOWEST}))
+        WHERE i.tenant_id = $1 AND (i.seq, i.id) < (coalesce($2::bigint, ${HIGHEST_SEQ}), coalesce($3::uuid, ${LOWEST_ID}))
           AND ($4::uuid IS NULL OR i.agent_id = $4) AND ($5::text IS NULL OR i.severity = $5)
         ORDER BY i.seq DESC, i.id DESC LIMIT $6) AS i ${JOINS} ORDER BY i.seq DESC, i.id DESC`,
   );
@@ -61,7 +61,7 @@ const listOpen = (name: string, order: 'ASC' | 'DESC') =>
     `SELECT ${LISTED_COLUMNS} FROM (
        SELECT incident_id, opened_seq FROM countersign.recertifications AS o
         WHERE o.tenant_id = $1 AND o.closed_at IS NULL
-          AND (o.opened_seq, o.incident_id) < (coalesce($2::bigint, ${HIGHEST}), coalesce($3::uuid, ${LOWEST}))
+          AND (o.opened_seq, o.incident_id) < (coalesce($2::bigint, ${HIGHEST_SEQ}), coalesce($3::uuid, ${LOWEST_ID}))
           AND ($4::uuid IS NULL OR o.agent_id = $4)
           AND ($5::text IS NULL OR EXISTS (SELECT FROM countersign.incidents AS x WHERE x.tenant_id = $1 AND x.id = o.incident_id AND x.severity = $5))
         ORDER BY o.opened_seq ${order}, o.incident_id ${order} LIMIT $6) AS o
