@@ -10,7 +10,7 @@ import { newId } from '../packages/server/src/storage/new-id.ts';
 import { insertPerson } from '../packages/server/src/storage/people.ts';
 import { insertSession } from '../packages/server/src/storage/sessions.ts';
 import { createWorkspace } from '../packages/server/src/workspace/create-workspace.ts';
-import { AGENT_ID, insertManyRecords, type RowCounts } from '../packages/server/test/fixtures/many-records.ts';
+import { AGENT_ID_QUERY, insertManyRecords, type RowCounts } from '../packages/server/test/fixtures/many-records.ts';
 import { reseal } from '../packages/server/test/harness/sealed.ts';
 import { type BenchEnvironment, createEnvironment } from './environment.ts';
 
@@ -46,7 +46,7 @@ interface Row {
 /** The values to measure for each filter without an enum. For some filters they include a common, a rare and an absent value. */
 async function filterValues({ superuser }: BenchEnvironment, workspace: string): Promise<Record<string, string[]>> {
   const agents = [];
-  for (const number of [1, 8, 900]) agents.push(await superuser.query<{ id: string }>(AGENT_ID, [workspace, number]));
+  for (const number of [1, 8, 900]) agents.push(await superuser.query<{ id: string }>(AGENT_ID_QUERY, [workspace, number]));
   const findId = async (text: string) => (await superuser.query<{ id: string }>(text, [workspace])).rows[0]!.id;
   const days = [29, 15, 1].map((daysAgo) => new Date(Date.now() - daysAgo * 86_400_000).toISOString());
   return {

@@ -49,7 +49,7 @@ describe('an entry whose actor names another sender', () => {
 });
 
 describe('a fork: two readers see different histories', () => {
-  /** Truncates the ledger, reseals it with the master secret, appends other entries, and has the instance sign the result. */
+  /** Truncates the ledger, seals its new head with the master secret, appends other entries, and has the instance sign the result. */
   const fork = async () => {
     const entries = await scenario.insider.entries(scenario.tenantId);
     await scenario.insider.rewriteLedger(scenario.tenantId, entries.slice(0, ROWS.second - 20));

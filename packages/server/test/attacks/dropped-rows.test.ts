@@ -3,8 +3,8 @@ import { environmentOf, ownerEnvironmentOf, runCommand } from '../fixtures/run-c
 import { createPerson } from '../harness/portal-browser.ts';
 import { paths, type TestServer, testServer } from '../harness/test-server.ts';
 
-/** The function of a trigger that an attacker with write access adds. It drops the rows that the server inserts or changes in a table. */
-const DROP = 'CREATE FUNCTION public.drop_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$';
+/** Creates the function of a trigger that an attacker with write access adds. It drops the rows that the server inserts or changes. */
+const CREATE_DROP_ROW = 'CREATE FUNCTION public.drop_row() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$';
 
 const AUDIT = { actor: 'ci', action: 'deployed' };
 const EVALUATION = { name: 'n', agent_name: 'bot', status: 'passing', pass_rate: 95 };
@@ -19,7 +19,7 @@ let key = '';
 
 beforeAll(async () => {
   server = await testServer({ checkpointSeconds: undefined });
-  await server.database.sql(DROP);
+  await server.database.sql(CREATE_DROP_ROW);
 });
 beforeEach(async () => {
   name = `w-${Math.random()}`;
@@ -58,7 +58,8 @@ describe('while a trigger drops rows,', () => {
   ] as const)(
     '%s: no request is acknowledged; afterwards, requests succeed and the logs are valid',
     async (dropped, path, body) => {
-      // After these requests, the server remembers the heads of both logs. So it sends a batch that reads nothing together with COMMIT.
+      // After these requests, the server remembers the heads of the trace log and the ledger. A batch that reads nothing is then sent
+      // together with its COMMIT.
       const send = () => server.post(path, key, body, { 'Idempotency-Key': dropped.replace(' ', '-') });
       for (const first of [TRACE, AUDIT]) await server.post(first === TRACE ? paths.traces : paths.audit, key, first);
       await whileDropping(dropped, async () => {

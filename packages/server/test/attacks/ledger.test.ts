@@ -15,8 +15,8 @@ afterEach(() => scenario.undo());
 const sql = (statement: string, values: unknown[] = []) => scenario.insider.sql(statement, scenario.tenantId, values);
 
 /**
- * Expects that the outputs of the tools match `expected`, and that every tool with kept checkpoints exits with 1. `workspace` is the output
- * for the database without kept checkpoints, and `kept` the output with them.
+ * Expects that the outputs of all checks match `expected`, and that every check with kept checkpoints exits with 1. `kept` is for the
+ * check `workspaceWithKeptCheckpoints`. By default, `kept` is the same as `workspace`, and `file` the same as `kept`.
  */
 async function expectDetected(expected: { workspace: RegExp; kept?: RegExp; file?: RegExp; python?: RegExp }): Promise<void> {
   const results = await scenario.runChecks('audit', ...CHECKS);
@@ -74,7 +74,7 @@ test('every tool reports the ledger as valid when nothing was changed', async ()
     expect(result).toMatchObject({ status: 0, output: expect.stringMatching(/^valid/) });
 });
 
-describe('a changed field of a row', () => {
+describe('a changed member of a row', () => {
   test('OTHER_VALUES covers every member of a row', () => expect(Object.keys(OTHER_VALUES)).toEqual([...ENTRY_MEMBERS]));
 
   test.each(ENTRY_MEMBERS.map((member) => [member]))('every tool names the row with a changed %s', async (member) => {

@@ -117,7 +117,7 @@ test('a server does not accept a key that another server has revoked, after the 
   expect(statusAndError(await sendWithKey())).toEqual(REJECTED);
 });
 
-test('a server accepts no key while the key audit trail contradicts the checkpoint of another server', async () => {
+test('a server accepts no key after it has found that the key audit trail contradicts the checkpoint of another server', async () => {
   const { sql } = first.database;
   const id = await stale.workspace('forked keys');
   const otherKey = await stale.key(id);

@@ -76,7 +76,7 @@ describe('after an attacker deletes the newest retention period in the database,
   });
 });
 
-test('an admin cannot set a period after the newest one was deleted and its entry changed, but can after both are restored', async () => {
+test('no retention period can be set after the newest one was deleted and its entry changed, until both are restored', async () => {
   await keepFor(1);
   await append('before');
   await keepFor(null);
@@ -93,7 +93,7 @@ test('an admin cannot set a period after the newest one was deleted and its entr
   expect(await dropAfter(400)).toMatchObject({ traces: 1 });
 });
 
-test('an admin cannot set a period while the ledger has no entry of the stored period', async () => {
+test("no retention period can be set if the ledger has another entry with the seq of the stored period's entry", async () => {
   await append('deployed');
   const [entry] = await sql<{ seq: number }>(`SELECT seq FROM countersign.audit_entries WHERE $T AND action = 'deployed'`);
   const period = { since: new Date().toISOString(), traceDays: 1, telemetryDays: null };

@@ -78,9 +78,7 @@ describe('a signing key that was inserted or changed outside the server', () => 
   });
 });
 
-/**
- * A row as JSON that PostgreSQL can read back. Microseconds are lost, but the times of this test's keys are whole milliseconds.
- */
+/** A row as JSON that PostgreSQL can read back. Microseconds are lost, but the times of this test's keys are whole milliseconds. */
 const asJson = (row: Record<string, unknown>) =>
   Object.fromEntries(
     Object.entries(row).map(([name, value]) => [name, Buffer.isBuffer(value) ? `\\x${value.toString('hex')}` : value]),

@@ -120,6 +120,7 @@ const KINDS = {
 interface Position {
   name: string;
   path: string;
+  /** The JSON Pointer of the object in the body. */
   prefix: string;
   /** A complete, valid body with the given members. The value undefined removes a member. */
   body: (members: Record<string, unknown>) => unknown;

@@ -116,7 +116,7 @@ test('each statement of the server is one task on one shard, or uses only tables
 const NOT_ON_SHARDS =
   /countersign\.(?:tenants|people|memberships|ingestion_keys|sessions|one_time_links|sign_in_attempts|signing_keys|signing_key_\w+|instance|migrations|record_order)\b/;
 
-test('each statement about distributed tables can run on the shards of a tenant, without Citus', async () => {
+test('each statement that uses only distributed tables can run on the shards of a tenant, without Citus', async () => {
   const { rows } = await client.query<{ host: string; port: number; table: string; shard: string }>(READ_PLACE, [TENANT]);
   const views = await client.query<{ view: string; query: string }>(READ_VIEWS);
   const references = await client.query<{ table: string; shard: string }>(READ_REFERENCES);

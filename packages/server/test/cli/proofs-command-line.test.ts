@@ -176,7 +176,7 @@ describe('offline verification', () => {
     expect(await run('ledger', 'verify', '--file', pathOf('decisions.ndjson'), ...args)).toMatchObject({ status: 0 });
   });
 
-  test('`ledger verify` exits with 1 for an altered or foreign checkpoint, with 2 if the file is not a checkpoint of the log', async () => {
+  test('`ledger verify` exits with 1 if a checkpoint is altered or from another workspace or key, with 2 for other files', async () => {
     const otherTenantId = (await run('workspace', 'create', '--name', 'other')).out.trim();
     const { publicKey } = generateKeyPairSync('ed25519');
     const raw = new Uint8Array(publicKey.export({ format: 'der', type: 'spki' }).subarray(-32));

@@ -47,7 +47,7 @@ test('the default floor is the space for the write-ahead log and the request bod
   expect(defaultFloor(1000 * GIB, 192 * MIB)).toBe(2 * GIB + 192 * MIB);
 });
 
-test('below the floor, the portal accepts only changes that can remove rights, replace keys, block agents or sign people in or out', () => {
+test('below the floor, the portal allows only acts that can remove rights, replace keys or passwords, block agents, sign in or out', () => {
   const usingReserve = Object.entries(PORTAL_ROUTES).filter(([, route]) => 'usesReserve' in route);
   expect(usingReserve.map(([name]) => name).sort()).toEqual([
     ...['account.change_password', 'approvals.reject', 'approvals.withdraw', 'decision_keys.retire', 'decision_keys.rotate'],

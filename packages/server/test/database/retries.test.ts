@@ -95,7 +95,7 @@ describe('Idempotency-Key', () => {
     for (const [path, , body] of ENDPOINTS) expect(replayedHeader(await send(path, body, id))).toBe('true');
   });
 
-  test('is shared by the keys of a workspace and separate for each workspace', async () => {
+  test('is shared by the ingestion keys of a workspace and separate for each workspace', async () => {
     const id = randomUUID();
     const first = await send(paths.audit, AUDIT, id);
     expect((await send(paths.audit, AUDIT, id, server, await server.key(tenantId))).body).toEqual(first.body);

@@ -39,7 +39,7 @@ describe('docs/errors.md', () => {
 });
 
 describe('the table of errors', () => {
-  test('matches the two tables that are written by hand, and has seven more codes', () => {
+  test('matches STATUS and PORTAL_STATUS, which are written by hand, and has seven more codes', () => {
     const byHand = { ...STATUS, ...PORTAL_STATUS };
     for (const [code, status] of Object.entries(byHand))
       expect([code, ERRORS[code as keyof typeof ERRORS].status]).toEqual([code, status]);

@@ -10,7 +10,9 @@ import type { TestServer } from './test-server.ts';
 /** Runs SQL as the superuser. */
 type RunSql = <Row extends Record<string, unknown>>(text: string, values?: unknown[]) => Promise<Row[]>;
 
+/** SQL for a time as text with microseconds. */
 const MICROSECONDS = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+/** SQL for a time as text with milliseconds. */
 const MILLISECONDS = (column: string) => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** Reads the events that produce the rows of a workspace's tables. Agents come first, and decisions of people come last. */

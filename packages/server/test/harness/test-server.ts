@@ -33,7 +33,7 @@ export interface TestServer {
   post(path: string, key: string | undefined, body: unknown, headers?: Record<string, string>): Promise<TestResponse>;
   /** Compares the tables of every workspace with its evidence log now, unless a comparison is in progress. */
   compareTables(): Promise<void>;
-  /** Verifies the logs of every workspace now, with the traces and other tables that must match them, or waits for a round in progress. */
+  /** Verifies the logs of every workspace now, with the tables that must match them, or waits for a verification in progress. */
   verifyLogs(): Promise<void>;
   /** Compares the schema of the database now with the schema that the migrations create. */
   compareSchema(): Promise<void>;

@@ -58,7 +58,10 @@ describe.for(kinds)('%s when the database connection breaks', ([kind, table, mak
       await database.sql<{ n: number }>(`SELECT count(*)::int AS n FROM countersign.${table} WHERE tenant_id = $1`, [tenantId])
     )[0]!.n;
 
-  /** Sends ten concurrent requests, each with its own Idempotency-Key, cuts the connections of their batches, and expects 503. */
+  /**
+   * Sends ten concurrent requests, each with its own Idempotency-Key, cuts the connections of their batches, and expects 503. Returns
+   * functions that send the same requests again.
+   */
   async function cutOff(cutPoint: CutPoint): Promise<(() => Promise<TestResponse>)[]> {
     const requests = Array.from({ length: 10 }, () => {
       const [body, idempotencyKey] = [makeBody(), randomUUID()];

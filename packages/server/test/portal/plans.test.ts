@@ -2,7 +2,7 @@ import type { PortalRoute } from '@countersign/core/portal/route';
 import { PAGE_ROUTES, type RouteName } from '@countersign/core/portal/routes';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { AGENT_ID, insertManyRecords } from '../fixtures/many-records.ts';
+import { AGENT_ID_QUERY, insertManyRecords } from '../fixtures/many-records.ts';
 import { recordStatements, type SentStatement } from '../fixtures/recorded-statements.ts';
 import { type PortalClient, portalClient } from '../harness/portal-client.ts';
 import { type TestServer, testServer } from '../harness/test-server.ts';
@@ -53,7 +53,7 @@ beforeAll(async () => {
   admin = await portalClient(server, workspace, 'admin');
   serverClient = new pg.Client(server.database.server);
   await serverClient.connect();
-  const agents = await Promise.all([1, 8, 250].map((n) => server.database.sql<{ id: string }>(AGENT_ID, [workspace, n])));
+  const agents = await Promise.all([1, 8, 250].map((n) => server.database.sql<{ id: string }>(AGENT_ID_QUERY, [workspace, n])));
   const [harness] = await server.database.sql<{ id: string }>(`SELECT md5('harness0')::uuid AS id`);
   const days = [29, 15, 1].map((ago) => new Date(Date.now() - ago * 86_400_000).toISOString());
   Object.assign(values, {
