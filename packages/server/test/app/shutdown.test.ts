@@ -83,7 +83,7 @@ async function expectOnlyAcknowledgedStored(callers: Callers): Promise<void> {
 }
 
 /** The first lines of a request that appends an audit entry, without the headers that describe the length of its body. */
-const appendHead = () =>
+const appendRequestHead = () =>
   `POST ${paths.audit} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
 
 describe('shutdown', () => {
@@ -100,7 +100,7 @@ describe('shutdown', () => {
     // The server waits for the rest of this body, so it still runs when the signals arrive. At the end of a shutdown, Node removes the
     // signal handlers, and a signal would end the process.
     const body = JSON.stringify({ actor: 'ci', action: 'test.signals' });
-    const unfinished = await connectAndWrite(`${appendHead()}Content-Length: ${body.length}\r\n\r\n${body.slice(0, -1)}`);
+    const unfinished = await connectAndWrite(`${appendRequestHead()}Content-Length: ${body.length}\r\n\r\n${body.slice(0, -1)}`);
     const callers = await startBusyCallers();
     const signalledAt = Date.now();
     server.child.kill('SIGTERM');
@@ -122,7 +122,7 @@ describe('shutdown', () => {
   });
 
   test('slow bodies, unfinished headers and idle connections do not delay the shutdown beyond 10 seconds', async () => {
-    const head = appendHead();
+    const head = appendRequestHead();
     const body = JSON.stringify({ actor: 'ci', action: 'test.idle' });
     const sockets = await Promise.all([
       connectAndWrite(`${head}Content-Length: 1000\r\n\r\n{"actor":`),

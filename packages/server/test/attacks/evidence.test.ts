@@ -24,7 +24,7 @@ beforeEach(() => {
 
 const evaluate = (pass_rate: number, more: object = {}) =>
   server.post(paths.evaluations, key, { name: 'nightly', agent_name: agent, pass_rate, status: 'passing', ...more });
-const check = (on = server, more: object = {}) => on.post(paths.promotionCheck, key, { agent_name: agent, ...more });
+const check = (target = server, more: object = {}) => target.post(paths.promotionCheck, key, { agent_name: agent, ...more });
 const runOperatorCommand = async (...args: string[]) => {
   const run = await runCommand(environmentOf(server), ...args);
   expect([args, run.status]).toEqual([args, 0]);

@@ -26,13 +26,17 @@ beforeEach(async () => {
 });
 
 const SECRET = 'A'.repeat(43);
-const prefixOf = (text: string) => text.slice('aa_live_'.length, 'aa_live_'.length + 12);
+const prefixOf = (keyText: string) => keyText.slice('aa_live_'.length, 'aa_live_'.length + 12);
 const hashOf = (secret: string) => hash('sha256', secret, 'buffer');
-const use = (text: string, on = server, path: keyof typeof paths = 'audit') =>
-  on.post(paths[path], text, path === 'audit' ? { actor: 'ci', action: 'deployed' } : { name: 'nightly', agent_name: 'bot' });
-const statusesOnBothServers = async (text: string, path: keyof typeof paths = 'audit') => [
-  (await use(text, server, path)).status,
-  (await use(text, otherServer, path)).status,
+const use = (keyText: string, target = server, path: keyof typeof paths = 'audit') =>
+  target.post(
+    paths[path],
+    keyText,
+    path === 'audit' ? { actor: 'ci', action: 'deployed' } : { name: 'nightly', agent_name: 'bot' },
+  );
+const statusesOnBothServers = async (keyText: string, path: keyof typeof paths = 'audit') => [
+  (await use(keyText, server, path)).status,
+  (await use(keyText, otherServer, path)).status,
 ];
 const sql = (statement: string, values: unknown[] = []) => server.database.sql(statement, values);
 const verify = async () => {
@@ -125,8 +129,8 @@ describe('the server accepts a key only as the key audit trail records it', () =
     await sql(`DELETE FROM countersign.log_heads ${headCondition}`);
     await sql('INSERT INTO countersign.log_heads SELECT * FROM public.older_head');
     await sql('DROP TABLE public.older_head');
-    for (const on of [server, otherServer])
-      expect(await use(key, on)).toMatchObject({ status: 500, body: { error: 'log_rewritten' } });
+    for (const target of [server, otherServer])
+      expect(await use(key, target)).toMatchObject({ status: 500, body: { error: 'log_rewritten' } });
   });
 
   test('revokes a key whose row was deleted, so that the key is rejected after the row is restored', async () => {
@@ -183,8 +187,8 @@ describe('the server accepts a key only as the key audit trail records it', () =
     await sql(`UPDATE countersign.log_heads SET seq = seq + 1, tree_size = tree_size + 1 WHERE tenant_id = $1 AND log = 'keys'`, [
       tenantId,
     ]);
-    for (const text of [key, formatIngestionKey({ kind: 'live', prefix: 'fedcbafedcba', secret: SECRET })])
-      expect(await use(text)).toMatchObject({ status: 500, body: { error: 'log_rewritten' } });
+    for (const keyText of [key, formatIngestionKey({ kind: 'live', prefix: 'fedcbafedcba', secret: SECRET })])
+      expect(await use(keyText)).toMatchObject({ status: 500, body: { error: 'log_rewritten' } });
     expect(await statusesOnBothServers(another)).toEqual([200, 200]);
   });
 });

@@ -32,9 +32,9 @@ async function storeRecords(key: string): Promise<void> {
 }
 
 /** Appends an entry whose batch locks the head. Without an Idempotency-Key, the batch may continue from the head in memory. */
-const append = (key: string, on = server) =>
-  on.post(paths.audit, key, { actor: 'ci', action: 'deployed' }, { 'idempotency-key': randomUUID() });
-const check = (key: string, on = server) => on.post(paths.promotionCheck, key, { agent_name: 'bot' });
+const append = (key: string, target = server) =>
+  target.post(paths.audit, key, { actor: 'ci', action: 'deployed' }, { 'idempotency-key': randomUUID() });
+const check = (key: string, target = server) => target.post(paths.promotionCheck, key, { agent_name: 'bot' });
 
 const run = (...args: string[]) => runCommand(environmentOf(server), ...args);
 
@@ -44,9 +44,9 @@ const startFreshServer = () => testServer({ checkpointSeconds: undefined, databa
 const logRewrittenResponse = { status: 500, body: { error: 'log_rewritten' } };
 
 /** Expects that a server appends and decides nothing, that the commands sign and prove nothing, and that `ledger verify` fails. */
-async function expectNothingSigned(on: TestServer): Promise<void> {
-  expect(await append(key, on)).toMatchObject(logRewrittenResponse);
-  expect(await check(key, on)).toMatchObject(logRewrittenResponse);
+async function expectNothingSigned(target: TestServer): Promise<void> {
+  expect(await append(key, target)).toMatchObject(logRewrittenResponse);
+  expect(await check(key, target)).toMatchObject(logRewrittenResponse);
   for (const command of ['checkpoint', 'prove'])
     expect(
       (await run('ledger', command, '--workspace', 'victim', ...(command === 'prove' ? ['--seq', '3'] : []))).status,
@@ -149,11 +149,11 @@ describe('a decision forged with the decision key and inserted into the table', 
   }
 
   /** The status of the responses with the attestation, the decision and its evidence. It must be the same for all three. */
-  const responseStatus = async (on: TestServer, decision: string) => {
+  const responseStatus = async (target: TestServer, decision: string) => {
     const reader = { name: 'auditor', scopes: ['read'] as const, expiresAt: null };
-    const token = await mintKey(on.open.pool, tenantId, reader, 'operator');
+    const token = await mintKey(target.open.pool, tenantId, reader, 'operator');
     const headers = { authorization: `Bearer ${token}` };
-    const paths = ['/attestation', '', '/evidence'].map((part) => `${on.url}/api/ledger/decisions/${decision}${part}`);
+    const paths = ['/attestation', '', '/evidence'].map((part) => `${target.url}/api/ledger/decisions/${decision}${part}`);
     const responses = await Promise.all(paths.map((path) => fetch(path, { headers })));
     const [status, ...others] = responses.map((response) => response.status);
     expect(others).toEqual([status, status]);
@@ -216,7 +216,7 @@ describe('a log to which two servers append', () => {
   /** Lets both servers append in turn, so that each server reads rows that the other one wrote. */
   async function appendInTurn(times: number): Promise<void> {
     for (let count = 0; count < times; count += 1)
-      for (const on of [server, second]) expect((await append(key, on)).status).toBe(200);
+      for (const target of [server, second]) expect((await append(key, target)).status).toBe(200);
   }
 
   test('is accepted by both servers after the stored nodes of its tree were deleted', async () => {
@@ -255,7 +255,7 @@ describe('a log to which two servers append', () => {
           `UPDATE countersign.audit_entries AS e SET row_hash = abandoned.row_hash FROM abandoned WHERE e.$T AND e.seq = abandoned.seq`,
           tenantId,
         );
-      for (const on of [server, second]) expect(await append(key, on)).toMatchObject(logRewrittenResponse);
+      for (const target of [server, second]) expect(await append(key, target)).toMatchObject(logRewrittenResponse);
       await insider.sql('DROP TABLE older, abandoned', tenantId);
     },
   );

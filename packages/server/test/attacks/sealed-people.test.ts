@@ -46,7 +46,7 @@ async function expectReport(table: string, keys: Record<string, string>[]): Prom
 }
 
 describe('the server accepts only sessions that it started', () => {
-  const session = (tokenSha256: Buffer, personId: string, id: string) => ({
+  const sessionColumns = (tokenSha256: Buffer, personId: string, id: string) => ({
     ...{ token_sha256: bytesLiteral(tokenSha256), id: textLiteral(id), person_id: textLiteral(personId) },
     ...{ created_at: 'clock_timestamp()', expires_at: `clock_timestamp() + interval '1 day'` },
   });
@@ -54,7 +54,7 @@ describe('the server accepts only sessions that it started', () => {
   test('rejects a session inserted for an admin', async () => {
     const { token, tokenSha256 } = newToken();
     const id = randomUUID();
-    await insertRow(server.database, 'sessions', session(tokenSha256, admin.id, id));
+    await insertRow(server.database, 'sessions', sessionColumns(tokenSha256, admin.id, id));
     expect((await readSession(browserOf(token))).status).toBe(401);
     expect((await membersOf(browserOf(token))).status).toBe(401);
     await expectReport('sessions', [{ id }]);

@@ -65,22 +65,22 @@ interface PlanNode {
 const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
 
 /** The nodes of the plan of a statement. */
-async function planOf(text: string, on: pg.Client = client): Promise<PlanNode[]> {
-  await on.query('BEGIN');
+async function planOf(text: string, planner: pg.Client = client): Promise<PlanNode[]> {
+  await planner.query('BEGIN');
   try {
-    await on.query(`SET LOCAL countersign.tenant_id = '${TENANT}'`);
-    await on.query(`PREPARE statement AS ${text}`);
-    const { rows } = await on.query<{ types: string[] }>(
+    await planner.query(`SET LOCAL countersign.tenant_id = '${TENANT}'`);
+    await planner.query(`PREPARE statement AS ${text}`);
+    const { rows } = await planner.query<{ types: string[] }>(
       `SELECT parameter_types::text[] AS types FROM pg_prepared_statements WHERE name = 'statement'`,
     );
     const values = rows[0]!.types.map((type) => pg.escapeLiteral(valueOfType(type))).join(', ');
-    const { rows: plans } = await on.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
+    const { rows: plans } = await planner.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
       `EXPLAIN (FORMAT JSON) EXECUTE statement${values === '' ? '' : `(${values})`}`,
     );
     return nodesOf(plans[0]!['QUERY PLAN'][0]!.Plan);
   } finally {
-    await on.query('ROLLBACK');
-    await on.query('DEALLOCATE ALL');
+    await planner.query('ROLLBACK');
+    await planner.query('DEALLOCATE ALL');
   }
 }
 

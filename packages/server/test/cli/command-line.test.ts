@@ -258,13 +258,13 @@ describe('approvals and violations', () => {
     const check = async () => (await server.post(paths.promotionCheck, key, { agent_name: 'withdrawn-bot' })).body;
     const evaluation = await evaluate(key, 'withdrawn-bot');
     await runJson('agents', 'risk', '--agent', 'withdrawn-bot', 'high');
-    const act = (name: string) => ['approvals', name, '--evaluation', evaluation, '--rationale', 'why'];
-    await runJson(...act('approve'));
-    expect(await runJson(...act('withdraw'))).toEqual({ evaluation_id: evaluation, status: 'pending' });
+    const approvalArguments = (name: string) => ['approvals', name, '--evaluation', evaluation, '--rationale', 'why'];
+    await runJson(...approvalArguments('approve'));
+    expect(await runJson(...approvalArguments('withdraw'))).toEqual({ evaluation_id: evaluation, status: 'pending' });
     expect((await check()).reason).toBe('approval_required');
-    await runJson(...act('approve'));
+    await runJson(...approvalArguments('approve'));
     expect((await check()).allowed).toBe(true);
-    const { status, err } = await run(...act('withdraw'), '--workspace', 'acme');
+    const { status, err } = await run(...approvalArguments('withdraw'), '--workspace', 'acme');
     expect([status, err]).toEqual([9, expect.stringContaining('was used by decision')]);
   });
 

@@ -53,7 +53,7 @@ describe('two deadlocked transactions', () => {
 });
 
 describe('repeatAfterConflict', () => {
-  const failing = (code: string) => {
+  const failingWork = (code: string) => {
     const calls: string[] = [];
     const work = () => {
       calls.push(code);
@@ -63,13 +63,13 @@ describe('repeatAfterConflict', () => {
   };
 
   test('gives up after three tries', async () => {
-    const { calls, work } = failing('40001');
+    const { calls, work } = failingWork('40001');
     await expect(repeatAfterConflict(work)).rejects.toThrow('failed');
     expect(calls).toHaveLength(3);
   });
 
   test('does not repeat after another error', async () => {
-    const { calls, work } = failing('23505');
+    const { calls, work } = failingWork('23505');
     await expect(repeatAfterConflict(work)).rejects.toThrow('failed');
     expect(calls).toHaveLength(1);
   });

@@ -14,7 +14,7 @@ const key = await server.key(tenantId);
 
 const bounds = { valuesMax: 1000, namesMax: 1000 };
 const exceeded = (text: string) => exceededBound(Buffer.from(text), bounds, 1);
-const names = (count: number, name: (index: number) => string) =>
+const objectWithNames = (count: number, name: (index: number) => string) =>
   `{${Array.from({ length: count }, (_, index) => `${JSON.stringify(name(index))}:1`).join()}}`;
 
 describe('the check of limits before JSON is parsed', () => {
@@ -39,11 +39,11 @@ describe('the check of limits before JSON is parsed', () => {
 
   test('counts each different name once, including long names', () => {
     const nameBounds = { valuesMax: 1_000_000, namesMax: 1000 };
-    const exceededNames = (text: string) => exceededBound(Buffer.from(text), nameBounds, 7);
-    expect(exceededNames(names(990, (index) => `n${index}`))).toBeUndefined();
-    expect(exceededNames(names(1100, (index) => `n${index}`))).toBe('namesMax');
-    expect(exceededNames(names(1100, (index) => `${index}${'x'.repeat(200)}`))).toBe('namesMax');
-    expect(exceededNames(`[${Array.from({ length: 5000 }, () => '{"id":1,"name":2}').join()}]`)).toBeUndefined();
+    const exceededNameBound = (text: string) => exceededBound(Buffer.from(text), nameBounds, 7);
+    expect(exceededNameBound(objectWithNames(990, (index) => `n${index}`))).toBeUndefined();
+    expect(exceededNameBound(objectWithNames(1100, (index) => `n${index}`))).toBe('namesMax');
+    expect(exceededNameBound(objectWithNames(1100, (index) => `${index}${'x'.repeat(200)}`))).toBe('namesMax');
+    expect(exceededNameBound(`[${Array.from({ length: 5000 }, () => '{"id":1,"name":2}').join()}]`)).toBeUndefined();
   });
 });
 
@@ -73,14 +73,14 @@ describe('bodies that need much more memory than their size', () => {
   });
 
   test('with too many different names are rejected: more than 100,000 in a trace, or more than 10,000 in an audit entry', async () => {
-    const trace = `{"trace_id":"a","metadata":${names(1_200_000, (index) => index.toString(36))}}`;
+    const trace = `{"trace_id":"a","metadata":${objectWithNames(1_200_000, (index) => index.toString(36))}}`;
     expect(rejectionOf(await server.post(paths.traces, key, trace))).toEqual([
       422,
       'validation_failed',
       'too_many_names',
       '100000',
     ]);
-    const entry = `{"actor":"a","action":"b","metadata":${names(60_000, (index) => index.toString(36))}}`;
+    const entry = `{"actor":"a","action":"b","metadata":${objectWithNames(60_000, (index) => index.toString(36))}}`;
     expect(rejectionOf(await server.post(paths.audit, key, entry))).toEqual([
       422,
       'validation_failed',
@@ -134,17 +134,17 @@ const INVALID_BODIES: [string, string][] = [
 ];
 
 describe('the worker thread for large bodies', () => {
-  const bodiesDone = async () => Number(/^countersign_worker_bodies_done (\d+)/m.exec(await metricsOf(server.url))?.[1]);
+  const countBodiesDone = async () => Number(/^countersign_worker_bodies_done (\d+)/m.exec(await metricsOf(server.url))?.[1]);
 
   test('stores a valid trace of 17 MB once, with its sums; a small trace does not use the thread', async () => {
     const body = JSON.stringify(realisticTrace('large'));
     expect(body.length).toBeGreaterThan(15_000_000);
-    const before = await bodiesDone();
+    const before = await countBodiesDone();
     const response = await server.post(paths.traces, key, body, { 'idempotency-key': 'large' });
     expect([response.status, response.body.spans_ingested, response.body.tokens, response.body.cost_usd]).toEqual([
       200, 500, 7500, 0.5,
     ]);
-    expect(await bodiesDone()).toBe(before + 1);
+    expect(await countBodiesDone()).toBe(before + 1);
     const replayed = await server.post(paths.traces, key, body, { 'idempotency-key': 'large' });
     expect([replayed.status, replayed.headers.get('idempotent-replayed'), replayed.body.id]).toEqual([
       200,
@@ -153,13 +153,13 @@ describe('the worker thread for large bodies', () => {
     ]);
     const stored = await storedDocuments(server.database.sql, 'trace_submissions', tenantId);
     expect(stored.filter((document) => document.toString() === body)).toHaveLength(1);
-    const doneBefore = await bodiesDone();
+    const doneBefore = await countBodiesDone();
     expect((await server.post(paths.traces, key, { trace_id: 'small' })).status).toBe(200);
-    expect(await bodiesDone()).toBe(doneBefore);
+    expect(await countBodiesDone()).toBe(doneBefore);
   });
 
   test('keeps 90 KB of telemetry with few values on the main thread and moves a body with many values to the worker', async () => {
-    const before = await bodiesDone();
+    const before = await countBodiesDone();
     const events = (count: number, name: string) =>
       Array.from({ length: count }, (_, index) => ({
         trace_id: `${name}-${index}`,
@@ -169,7 +169,7 @@ describe('the worker thread for large bodies', () => {
     const fewValues = JSON.stringify({ events: events(200, 'a'.repeat(200)) });
     expect(fewValues.length).toBeGreaterThan(90_000);
     expect((await server.post(paths.telemetry, key, fewValues)).status).toBe(200);
-    expect(await bodiesDone()).toBe(before);
+    expect(await countBodiesDone()).toBe(before);
     const manyValues = JSON.stringify({
       trace_id: 'many',
       outcome: 'success',
@@ -177,11 +177,11 @@ describe('the worker thread for large bodies', () => {
     });
     expect(manyValues.length).toBeLessThan(256 * 1024);
     expect((await server.post(paths.telemetry, key, manyValues)).status).toBe(200);
-    expect(await bodiesDone()).toBe(before + 1);
+    expect(await countBodiesDone()).toBe(before + 1);
   });
 
   test('reads large exports of metrics on the worker and a small one on the main thread, with the same form of response', async () => {
-    const before = await bodiesDone();
+    const before = await countBodiesDone();
     const send = (contentType: string, body: Uint8Array | string) =>
       fetch(`${server.url}/v1/metrics`, {
         method: 'POST',
@@ -192,17 +192,17 @@ describe('the worker thread for large bodies', () => {
     const metrics = (count: number) => JSON.stringify({ resourceMetrics: [{ scopeMetrics: [{ metrics: dataPoints(count) }] }] });
     const small = await send('application/json', metrics(3));
     expect([small.status, await small.text()]).toEqual([200, expect.stringContaining('"rejectedDataPoints":"3"')]);
-    expect(await bodiesDone()).toBe(before);
+    expect(await countBodiesDone()).toBe(before);
     const large = await send('application/json', metrics(90_000));
     expect([large.status, await large.text()]).toEqual([200, expect.stringContaining('"rejectedDataPoints":"90000"')]);
     expect((await send('application/x-protobuf', new Uint8Array(300_000))).status).toBe(400);
     expect((await send('application/json', metrics(100_001))).status).toBe(400);
-    expect(await bodiesDone()).toBe(before + 3);
+    expect(await countBodiesDone()).toBe(before + 3);
   });
 
   test('each endpoint reports the same errors from the worker as from the main thread', async () => {
     const padding = ' '.repeat(300_000);
-    const before = await bodiesDone();
+    const before = await countBodiesDone();
     const entry = { actor: 'ci', action: 'a.b', metadata: { nested: [1, 'two', null] } };
     const responses = [
       await server.post(paths.telemetry, key, JSON.stringify({ trace_id: 't', outcome: 'success' }) + padding),
@@ -216,7 +216,7 @@ describe('the worker thread for large bodies', () => {
       expect([large.status, large.body]).toEqual([small.status, small.body]);
       expect(small.status).toBe(422);
     }
-    expect(await bodiesDone()).toBe(before + 4 + INVALID_BODIES.length);
+    expect(await countBodiesDone()).toBe(before + 4 + INVALID_BODIES.length);
   });
 
   test('serves tenants in turn when one sends many bodies, and rejects only the bodies of that tenant when its queue is full', async () => {

@@ -91,16 +91,16 @@ describe('the limit of requests per minute and key', () => {
   test('applies to each key separately, is reported in responses, and is checked after the scope and before the media type', async () => {
     const limitedServer = await testServer({ database: server.database, rateLimitPerMinute: 3 });
     const [usedKey, otherKey] = [await limitedServer.key(tenantId), await limitedServer.key(tenantId)];
-    const remaining = async (body: unknown) => {
+    const statusAndRemaining = async (body: unknown) => {
       const { status, headers } = await limitedServer.post(paths.audit, usedKey, body);
       expect(headers.get('ratelimit-policy')).toBe('"per-key";q=3;w=60');
       return [status, Number(/^"per-key";r=(\d+);t=\d+$/.exec(headers.get('ratelimit')!)?.[1])];
     };
     const entry = { actor: 'ci', action: 'counts' };
-    expect(await remaining(entry)).toEqual([200, 2]);
-    expect(await remaining({})).toEqual([422, 1]);
+    expect(await statusAndRemaining(entry)).toEqual([200, 2]);
+    expect(await statusAndRemaining({})).toEqual([422, 1]);
     expect(outcome(await limitedServer.post(paths.audit, undefined, entry))).toBe('401 unauthorized');
-    expect(await remaining(entry)).toEqual([200, 0]);
+    expect(await statusAndRemaining(entry)).toEqual([200, 0]);
     const rejected = await limitedServer.post(paths.audit, usedKey, TOO_LARGE, TEXT);
     expect([outcome(rejected), rejected.body.issues]).toEqual(['429 rate_limited', []]);
     const seconds = Number(rejected.headers.get('retry-after'));
