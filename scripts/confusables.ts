@@ -1,6 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { argv, exit, stderr } from 'node:process';
-
 /**
  * Generates packages/core/src/domain/confusables-data.ts from the Unicode Consortium's confusables.txt (UTS #39). The file is published at
  * https://www.unicode.org/Public/<version>/security/confusables.txt and is part of the source of ICU. Run:
@@ -10,6 +7,9 @@ import { argv, exit, stderr } from 'node:process';
  * Stored skeletons depend on this table. A new version of the table needs a migration that sets agents.name_skeleton and
  * agents.name_skeleton_caseless to NULL; the server fills them again.
  */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { argv, exit, stderr } from 'node:process';
+
 const OUTPUT = new URL('../packages/core/src/domain/confusables-data.ts', import.meta.url);
 const LINE_LENGTH = 120;
 

@@ -12,7 +12,7 @@ const FREE_BYTES_MIN = 3 * 1024 ** 3;
 /** Matches the name of a folder. The number is the PID of the process that created the folder. */
 const FOLDER_NAME = /^countersign-(\d+)$/;
 
-/** The file in the folder that contains the PID of the process that runs the tests. */
+/** The name of a file in the folder. The file contains the PID of the process that runs the tests. */
 const PID_FILE = 'user.pid';
 
 /**

@@ -1,7 +1,7 @@
 /**
- * `npm test` checks types, lint and format, then runs every test. If the tests ran, its last line is `N passed, N failed`, from the actual
- * counts. With arguments (`npm test -- packages/core`) it runs only the tests in these paths, without the checks. `--tier unit` runs one
- * tier (scripts/test-tiers.ts).
+ * `npm test` runs every test, and checks types, lint and format at the same time. If the tests ran, its last line is `N passed, N failed`,
+ * from the actual counts. With arguments (`npm test -- packages/core`) it runs only the tests in these paths, without the checks.
+ * `--tier unit` runs one tier (scripts/test-tiers.ts).
  */
 import { spawnSync } from 'node:child_process';
 import { runChecks } from './check.ts';

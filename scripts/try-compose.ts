@@ -1,3 +1,7 @@
+/**
+ * Builds the image of the committed files with Docker, runs it with compose.yaml in a project of its own, and checks it. Needs Docker with
+ * Compose 2 or later, OpenSSL, and the images that Containerfile and compose.yaml name. Port 7300 must be free.
+ */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -5,10 +9,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { check, checkEndpoints, checkFromOutside, checkKeptData, checkLogs, SERVER_URL } from './container-checks.ts';
 
-/**
- * Builds the image of the committed files with Docker, runs it with compose.yaml in a project of its own, and checks it. Needs Docker with
- * Compose 2 or later, OpenSSL, and the images that Containerfile and compose.yaml name. Port 7300 must be free.
- */
 const checkout = fileURLToPath(new URL('../', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'countersign-compose-'));
 const options = { cwd: folder, encoding: 'utf8', env: { ...process.env, COMPOSE_PROJECT_NAME: 'countersign-try' } } as const;

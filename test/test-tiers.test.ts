@@ -7,7 +7,7 @@ import { filesOf, TEST_TIERS } from '../scripts/test-tiers.ts';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 
-/** The test files and harness files that a test file loads, including itself. */
+/** The files outside `src` that a test file loads by relative imports, including itself. */
 function loadedTestFiles(file: string, visited = new Set<string>()): Set<string> {
   if (visited.has(file)) return visited;
   visited.add(file);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints the section of CHANGELOG.md for a version: sh scripts/release/changes-of.sh 0.1.0
+# changes-of.sh X.Y.Z: prints the section of CHANGELOG.md for this version, without its heading. Fails if there is none.
 set -eu
 cd "$(dirname "$0")/../.."
 awk -v version="$1" '

@@ -36,8 +36,8 @@ interface Reply {
 }
 
 /**
- * Checks the POST endpoints of the public API with JSON bodies against the OpenAPI document that the server itself serves. It uses only
- * HTTP, so it can also check servers in containers (scripts/container-checks.ts).
+ * Checks the POST endpoints below /api/public/ and /api/v1/ against the OpenAPI document that the server itself serves. It uses only HTTP,
+ * so it can also check servers in containers (scripts/container-checks.ts).
  */
 export async function checkContract(target: ContractTarget): Promise<ContractCheck[]> {
   const document = (await (await fetch(`${target.url}/openapi.json`)).json()) as Json;

@@ -202,7 +202,7 @@ describe('the evidence document', () => {
 });
 
 describe('ledger verify', () => {
-  // These tests need a separate workspace: in the workspace acme, `setEvaluationTime` changed the evidence log after decisions were made.
+  // This test needs a separate workspace: in the workspace acme, `setEvaluationTime` changed the evidence log after decisions were made.
   beforeAll(async () => {
     key = await server.key(await server.workspace('verified'));
     await evaluate({ agent_name: 'poor', pass_rate: 60 });

@@ -50,7 +50,7 @@ let key: string;
 let runs: TauBenchRun[];
 let firstImport: CommandResult;
 
-/** The result of a run of the importer. */
+/** How the importer ended, and what it printed. */
 interface CommandResult {
   code: number;
   stdout: string;

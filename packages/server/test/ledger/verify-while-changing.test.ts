@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([owner.end(), verifier.end()]));
 
-/** The change that is made to a workspace while it is verified, and the verification. */
+/** A verification of a workspace, and the change that is made while it runs. */
 interface Case {
   change: () => Promise<unknown>;
   verify: () => Promise<ChainReport & { findings: readonly object[] }>;
@@ -47,7 +47,7 @@ async function verifyWithChange(number: number, { change, verify }: Case) {
   }
 }
 
-/** Verifies one new workspace for each transaction of a verification, with the change directly before it. Expects no finding. */
+/** Verifies a new workspace for each transaction of a verification, with the change directly before that transaction. Expects no finding. */
 async function expectNoFinding(makeCase: (tenantId: string) => Promise<Case>): Promise<void> {
   for (let number = 1, count = 1; number <= count; number += 1) {
     const { transactions, ...report } = await verifyWithChange(number, await makeCase(await server.workspace()));

@@ -168,7 +168,7 @@ describe('POST /v1/logs', () => {
     ['is empty', '', ''],
     ['is longer than 2,000 characters', `\u0001${'\u{1f600}'.repeat(13_000)}`, `\u0001${'\u{1f600}'.repeat(1_999)}`],
   ])(
-    'a run shows at most 2,000 characters of an exception message that %s, and a step shows the whole message',
+    'the list of steps shows at most 2,000 characters of an exception message that %s, and the step itself shows the whole message',
     async (_, message, listedError) => {
       const traceId = newTrace();
       await sendJson(runWithoutMessages(traceId));

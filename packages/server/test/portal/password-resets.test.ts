@@ -97,8 +97,8 @@ describe('a password reset', () => {
   });
 
   /**
-   * Creates an admin of both workspaces, a member of both, and another admin of only the other workspace. `reset` requests a password
-   * reset of the member as the first admin. `demote` changes the role of the first admin in the other workspace to viewer.
+   * Creates a second workspace, an admin of both workspaces, another member of both, and an admin of only the second one. `reset` requests
+   * a password reset of the member as the admin of both. `demote` makes the admin of both a viewer in the second workspace.
    */
   async function createAdminOfTwoWorkspaces() {
     const elsewhere = await server.workspace();

@@ -29,7 +29,7 @@ const entries = async () =>
     )
   ).map(({ document }) => JSON.parse(document));
 
-describe('retention in the portal', () => {
+describe('retention', () => {
   test('has no limit before it is set', async () => {
     const viewer = await portalClient(server, tenantId, 'viewer');
     expect(await viewer.getResult('retention.read')).toEqual({

@@ -113,7 +113,10 @@ async function sendExports(key: string): Promise<string> {
   return traceId;
 }
 
-/** Records evaluations, an approval, and incidents with a closed and an open re-certification. Returns the decisions between them. */
+/**
+ * Records evaluations, an approval, and incidents with a closed and an open re-certification. Checks promotions between these steps, and
+ * returns the decisions.
+ */
 async function recordDecisions(key: string): Promise<DatabaseFacts['decisions']> {
   const decisions: DatabaseFacts['decisions'] = [];
   const checkPromotion = async (agent_name: string) => {

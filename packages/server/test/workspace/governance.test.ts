@@ -295,7 +295,7 @@ describe('texts written by people', () => {
   test.each([
     ['empty', ''],
     ['too long', 'x'.repeat(513)],
-    ['of control characters', 'a\u001b[2J'],
+    ['with a control character', 'a\u001b[2J'],
     ['with U+0000', 'a\u0000'],
     ['with a lone surrogate', loneSurrogate],
   ])('are rejected as the name of a workspace, a key or an agent: %s', async (_, name) => {

@@ -1,3 +1,9 @@
+/**
+ * Records the exports of real instrumentations: `sh scripts/run.sh packages/server/test/otlp/senders/record.ts [NAME ...]`. The script
+ * installs the pinned packages in a temporary folder, and runs the programs of the named recordings against a stub of the model; without
+ * NAME it makes all recordings. Some programs export through a Collector. The exports are written to `../recorded`, and the tests replay
+ * them. Needs npm, python3, Go and their registries; `npm test` does not run it.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { startCollector } from './collector.ts';
@@ -6,12 +12,6 @@ import { createRecordingReceiver, type RecordedExport } from './recording-receiv
 import { listen, runSender, startModel, stop } from './sender-process.ts';
 import { COLLECTED_PROGRAMS, CONTENT_SETTINGS } from './versions.ts';
 
-/**
- * Records the exports of real instrumentations: `sh scripts/run.sh packages/server/test/otlp/senders/record.ts [NAME ...]`. The script
- * installs the pinned packages in a temporary folder, and runs the programs of the named recordings against a stub of the model; without
- * NAME it makes all recordings. Some programs export through a Collector. The exports are written to `../recorded`, and the tests replay
- * them. Needs npm, python3, Go and their registries; `npm test` does not run it.
- */
 const recordedFolder = fileURLToPath(new URL('../recorded/', import.meta.url));
 
 /** A recording: its program, its environment variables, and whether the program exports through a Collector. */

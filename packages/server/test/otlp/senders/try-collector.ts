@@ -1,12 +1,12 @@
-import { Target } from '../../../../../attack/target.ts';
-import { COLLECTOR_TRIALS, runTrial } from './collector-trials.ts';
-import { startModel } from './sender-process.ts';
-
 /**
  * Runs the named trials of an OpenTelemetry Collector with a real server, or all trials:
  * `sh scripts/run.sh packages/server/test/otlp/senders/try-collector.ts [NAME ...]`. Prints what was observed, and exits with 1 if a trial
  * failed. Needs the same programs as record.ts; `npm test` does not run it.
  */
+import { Target } from '../../../../../attack/target.ts';
+import { COLLECTOR_TRIALS, runTrial } from './collector-trials.ts';
+import { startModel } from './sender-process.ts';
+
 const chosenNames = process.argv.slice(2);
 const model = await startModel();
 for (const [name, trial] of Object.entries(COLLECTOR_TRIALS)) {
