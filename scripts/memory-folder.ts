@@ -9,7 +9,7 @@ const MEMORY = '/dev/shm';
 /** The bytes that must be free, both in the file system and in memory. The tests use at most a third of them: 0.8 GiB on two cores. */
 const FREE_BYTES_MIN = 3 * 1024 ** 3;
 
-/** Matches the name of a folder. The number is the PID of the process that created the folder. */
+/** Matches the names of the folders of createMemoryFolder. The number is the PID of the process that created the folder. */
 const FOLDER_NAME = /^countersign-(\d+)$/;
 
 /** The name of a file in the folder. The file contains the PID of the process that runs the tests. */

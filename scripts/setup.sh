@@ -1,7 +1,7 @@
 #!/bin/sh
 # Sets up a checkout: installs the dependencies of package-lock.json and builds the portal's pages.
 # The dependencies include Node 24 (the packages node-<platform>). Does nothing if the installed tree matches the lock file
-# and the pages are built. run.sh calls it before every command.
+# and the built pages are up to date. run.sh calls it before every command.
 set -eu
 cd "$(dirname "$0")/.."
 # Only one set-up runs at a time. The lock ends with this process. macOS and some network file systems have no such lock.

@@ -29,7 +29,7 @@ const contentTypeOptionsOf = async (path: string, init: RequestInit) => {
 };
 
 describe('X-Content-Type-Options: nosniff', () => {
-  test.each(EVERY_ROUTE)('is in every response of $method $path', async ({ method, path }) => {
+  test.each(EVERY_ROUTE)('is in the responses of $path to $method, OPTIONS, HEAD and GET', async ({ method, path }) => {
     const filled = fillPath(path, workspace);
     const headers = { authorization: `Bearer ${key}`, cookie, origin: server.url, 'content-type': 'application/json' };
     const body = method === 'GET' || method === 'DELETE' ? {} : { body: '{}' };

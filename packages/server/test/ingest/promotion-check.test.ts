@@ -37,7 +37,7 @@ describe('promotion check', () => {
     expect(await server.database.sql(`SELECT 1 FROM countersign.agents WHERE name = 'ghost'`)).toEqual([]);
   });
 
-  test('allows a passing evaluation at the threshold and blocks it at a slightly higher threshold', async () => {
+  test('allows promotion if the pass rate equals the threshold, and blocks it at a slightly higher threshold', async () => {
     await evaluate({ agent_name: 'at', pass_rate: 80 });
     expect((await check({ agent_name: 'at' })).body).toMatchObject({
       allowed: true,

@@ -144,7 +144,7 @@ describe('the page of an approval', () => {
     ]);
   });
 
-  test('shows changed facts that look the same when their parts are joined, and changed outcomes of cases', async () => {
+  test('shows a change from version 2 of the suite safety to the suite safety 2, and changed outcomes of cases', async () => {
     const report = async (body: object): Promise<string> =>
       (await server.post(paths.detailedEvaluations, key, { name: 'nightly', agent_name: 'joined', ...body })).body.id;
     const first = await report({

@@ -15,7 +15,7 @@ async function newWorkspace(): Promise<{ workspace: string; key: string; admin: 
 }
 
 describe('the overview', () => {
-  test('of an empty workspace contains only zeros and empty lists', async () => {
+  test('of an empty workspace contains only zeros, empty lists and the value false', async () => {
     const workspace = await server.workspace();
     const viewer = await portalClient(server, workspace, 'viewer');
     expect(await viewer.getResult('overview.read')).toEqual({

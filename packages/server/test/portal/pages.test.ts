@@ -97,7 +97,7 @@ describe('registerPages', () => {
   });
 
   test.each(['', '/', '/index.html', '/link', '/?a=b'])(
-    'serves the page if the request line has a whole URL with the path %j',
+    'serves the page if the request line has the whole URL http://localhost followed by %j',
     async (path) => {
       expect(await responseTo(`http://localhost${path}`)).toContain(INDEX);
     },

@@ -7,7 +7,7 @@ const config = fileURLToPath(new URL('./collector.yaml', import.meta.url));
 const STARTED = 'Everything is ready';
 const START_TIMEOUT_MS = 20_000;
 
-/** A running OpenTelemetry Collector with the configuration of docs/opentelemetry.md. */
+/** A running OpenTelemetry Collector. Its configuration is collector.yaml (see docs/opentelemetry.md) with some changed settings. */
 export interface Collector {
   /** The URLs at which it receives OTLP over gRPC and over HTTP. */
   grpc: string;
@@ -21,6 +21,7 @@ export interface Collector {
 /**
  * Starts a Collector on free ports of loopback.
  * @param endpoint the URL of the server to which it exports.
+ * @param key the key that it sends with each export.
  * @param changedSettings settings that differ from collector.yaml, by their dotted name.
  */
 export async function startCollector(

@@ -20,7 +20,7 @@ TOOL = {
 
 
 def start():
-    """Starts OpenTelemetry. Only its environment variables select the endpoint."""
+    """Starts OpenTelemetry. The endpoint comes only from the environment variables of OpenTelemetry."""
     spans = TracerProvider()
     spans.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(spans)
