@@ -1,4 +1,4 @@
-/** `npm run bench` measures the work in the tables of docs/performance.md. Most work is measured alternately with its limit. */
+/** `npm run bench` measures the server, the client and the gate (docs/performance.md). Most work is measured alternately with its limit. */
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';

@@ -50,7 +50,7 @@ async function environmentOf(folder: string): Promise<BenchEnvironment> {
   const path = join(folder, 'bench/environment.ts');
   if (existsSync(path))
     return ((await import(pathToFileURL(path).href)) as { createEnvironment: CreateEnvironment }).createEnvironment();
-  // Earlier checkouts have the same function under another name.
+  // Earlier checkouts have the same function in another file and under another name.
   const earlier = pathToFileURL(join(folder, 'bench/world.ts')).href;
   return ((await import(earlier)) as { makeWorld: CreateEnvironment }).makeWorld();
 }

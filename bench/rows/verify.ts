@@ -14,8 +14,8 @@ import type { BenchEnvironment } from '../environment.ts';
 import { type Measure, type Row, rowOf } from '../rounds.ts';
 
 /**
- * Compares the verification of a chain (in memory, from an export file, from the database) with hashing the rows. Row by row, this computes
- * SHA-256 over the prefix of row hashes and the canonical text. Only the last 10,000 rows are hashed, which are already in memory.
+ * Compares the verification of a chain (in memory, from an export file, from the database) with hashing: SHA-256, row by row, over the
+ * prefix of row hashes and the canonical text. Only the last 10,000 rows are hashed, which are already in memory.
  */
 export async function verify({ database: { pool } }: BenchEnvironment, rows: number): Promise<Row[]> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-bench-export-'));

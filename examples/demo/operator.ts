@@ -29,7 +29,7 @@ export class Operator {
     this.#narrator = narrator;
   }
 
-  /** Runs and prints one command. Returns its standard output without the final newline. Throws if it ends with another exit code. */
+  /** Runs and prints one command. Returns its stdout without the final newline. Throws unless it ends with the expected exit code. */
   async run(args: string[], { show, code = 0 }: RunOptions = {}): Promise<string> {
     this.#narrator.printAction(`$ bin/countersign-server ${args.map(quote).join(' ')}`);
     const result = await run(process.execPath, [COMMAND, ...args]);

@@ -89,7 +89,7 @@ def verdict(document):
 
 
 def request_members(response, document):
-    """The required values of harness_id and max_age_hours in a decision. Empty for a decision of an older version, which has neither."""
+    """The values that harness_id and max_age_hours of the decision must have. Empty for an older version, which has neither."""
     if not any(name in response for name in REQUEST_MEMBERS):
         return {}
     return {name: document['asked'][name] for name in REQUEST_MEMBERS}

@@ -43,7 +43,7 @@ class Agent:
         if event['harness_id'] is not None:
             self.by_harness[event['harness_id']] = evaluation
         suite = event['name'] if event['suite'] is None else event['suite']
-        self.by_series.pop((suite, event['harness_id']), None)  # so that the latest series comes last
+        self.by_series.pop((suite, event['harness_id']), None)  # so that the series with the latest evaluation comes last
         self.by_series[suite, event['harness_id']] = evaluation
 
     def approval_decided(self, event):

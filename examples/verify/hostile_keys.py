@@ -9,7 +9,7 @@ FIRST, SECOND, STRANGER = (proof_vectors.SEEDS[what] for what in ('first', 'seco
 RETIRED_AT = '2026-11-20T18:00:00.000Z'
 
 
-def _lists():
+def _key_files():
     """Yields each case: its name, the verdict on a checkpoint that the second key signed, and the value or text of its key file."""
     first, second = proof_vectors.jwk(FIRST), proof_vectors.successor(SECOND, FIRST)
     forged = proof_vectors.successor(SECOND, FIRST, STRANGER)
@@ -65,11 +65,11 @@ def _trust(keys, successors=None, tenant_id=vector_values.TENANT):
 
 
 def files():
-    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, _, value in _lists()}
+    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, _, value in _key_files()}
     return {f'succession-{name}': text.encode('ascii') for name, text in texts.items()}
 
 
 def successions():
     """Yields each case: its name, verdict and file name."""
-    for name, verdict, _ in _lists():
+    for name, verdict, _ in _key_files():
         yield name.rpartition('.')[0], verdict, f'succession-{name}'

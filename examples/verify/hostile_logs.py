@@ -188,7 +188,7 @@ def _kept_heads():
     def head(name, value, *more):
         return _case('audit', f'head-{name}', text, *more, head=value)
 
-    yield head('met', f'audit;size=3;root=:{root}:', 'valid')
+    yield head('matching', f'audit;size=3;root=:{root}:', 'valid')
     yield head('of-size-0', f'audit;size=0;root=:{none}:', 'valid')
     yield head('of-size-0-with-another-root', f'audit;size=0;root=:{root}:')
     yield head('beyond-the-end', f'audit;size=4;root=:{root}:')
@@ -207,7 +207,7 @@ def _kept_heads():
         return proof_vectors.signed_note(proof_vectors.checkpoint_text(of, size, root_bytes), first)
 
     whole = checkpoint(3, proof_vectors.root_of(data))
-    yield signed('met', whole, 'valid')
+    yield signed('matching', whole, 'valid')
     yield signed('of-size-0-with-another-root', checkpoint(0, proof_vectors.root_of(data)))
     yield signed('of-another-tenant', checkpoint(3, proof_vectors.root_of(data), f'countersign/{OTHER_TENANT}'))
     yield signed('without-last-newline', whole[:-1])
@@ -246,10 +246,10 @@ def _restores():
         return _case('audit', f'restore-{name}', text, verdict, head=header('audit', size, root), remark=remark)
 
     yield case('kept-rows', 3, heads[3], 'valid')
-    yield case('head-given-up', 6, heads[6], remark=True)
-    yield case('rows-given-up', 5, heads[5], remark=True)
-    yield case('other-head-of-the-size-given-up', 6, heads[5], remark=True)
-    yield case('head-beyond-the-one-given-up', 7, heads[6])
+    yield case('abandoned-head', 6, heads[6], remark=True)
+    yield case('abandoned-rows', 5, heads[5], remark=True)
+    yield case('other-head-of-the-abandoned-size', 6, heads[5], remark=True)
+    yield case('head-beyond-the-abandoned-one', 7, heads[6])
     yield case('other-head-of-kept-rows', 3, heads[2])
     yield case('by-a-key', 6, heads[6], changed={'recorded_by': 'key:4f9a02c7d1e6'})
     yield case('of-another-log', 6, heads[6], changed={'metadata': {'logs': {'keys': named}}})
@@ -259,7 +259,7 @@ def _restores():
     text = _text([_decision_line(1, _response(1))])
     audit = {'audit-of-a-restore.ndjson': _text(_chain({}, {**entry, 'metadata': {'logs': {'decisions': {**named, 'restored': {**named['restored'], 'size': 1}}}}}))}
     head = header('decisions', 6, heads[6])
-    yield {**_case('decisions', 'restore-head-given-up', text, head=head, remark=True, audit='audit-of-a-restore.ndjson'), 'others': audit}
+    yield {**_case('decisions', 'restore-abandoned-head', text, head=head, remark=True, audit='audit-of-a-restore.ndjson'), 'others': audit}
     yield _case('decisions', 'restore-without-the-audit-ledger', text, head=head, remark=False)
 
 
@@ -288,7 +288,7 @@ def _decisions():
     yield log('older-without-tenant', [older, second], 'valid')
     yield log('of-the-tenant', [first, second], 'valid', tenant=TENANT)
     yield log('not-of-the-tenant', [first, second], tenant=OTHER_TENANT)
-    yield log('older-without-tenant-but-asked', [older, second], tenant=TENANT)
+    yield log('older-without-the-required-tenant', [older, second], tenant=TENANT)
     yield log('two-tenants', [first, _response(2, tenant_id=OTHER_TENANT)], row=2)
     yield log('out-of-order', [second, first], row=1, seqs=[2, 1])
     yield log('seq-text', [first, second], row=2, seqs=[1, '2'])
