@@ -40,7 +40,7 @@ export function addressOf(environment: NodeJS.ProcessEnv): URL {
 
 /** The server that responds at an address, or one that is started there. `onStarting` receives a started server before it is ready. */
 export async function findOrStartServer(url: URL, onStarting: (server: Server) => void): Promise<Server> {
-  if (await isCountersign(url)) return { url, isOwn: false, stop: async () => 0, ended: new Promise(() => undefined) };
+  if (await isCountersignReady(url)) return { url, isOwn: false, stop: async () => 0, ended: new Promise(() => undefined) };
   if (url.protocol !== 'http:' || !['127.0.0.1', 'localhost'].includes(url.hostname))
     throw new TourImpossibleError(`no server responds at ${url.origin}, and the tour starts servers only on this machine`);
   return startServer(url, onStarting);
@@ -50,7 +50,7 @@ export async function findOrStartServer(url: URL, onStarting: (server: Server) =
  * Whether a Countersign server is ready. False if nothing listens. Throws if there is no HTTP response for another reason, if another
  * program responds, or if the server is not ready.
  */
-async function isCountersign(url: URL): Promise<boolean> {
+async function isCountersignReady(url: URL): Promise<boolean> {
   const contract = await get(url, '/openapi.json');
   if (contract === undefined) return false;
   const title = titleOf(contract.text);

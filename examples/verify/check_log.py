@@ -63,7 +63,7 @@ def _other_tenant(audit, tenant_id):
 def _check(arguments, log, verify, summarize, audit=None):
     keys, tenant_id = trusted_keys(arguments.key, None if arguments.tenant is None else checked_uuid(arguments.tenant, '--tenant'))
     if keys is not None and not arguments.checkpoint:
-        raise Unusable('--key checks the signatures of checkpoints: give them with --checkpoint')
+        raise Unusable('--key checks the signatures of checkpoints: also give --checkpoint')
     # The heads are read before the export, which may be long. A checkpoint with an invalid signature is no evidence.
     try:
         heads = [read_kept_checkpoint(path, keys) for path in arguments.checkpoint or []]
