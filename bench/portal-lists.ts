@@ -182,7 +182,7 @@ try {
   );
   const folder = fileURLToPath(new URL('output/', import.meta.url));
   await mkdir(folder, { recursive: true });
-  await writeFile(`${folder}portal-lists.json`, JSON.stringify({ many: ROW_COUNTS, rounds: ROUNDS, rows }, null, 2));
+  await writeFile(`${folder}portal-lists.json`, JSON.stringify({ rowCounts: ROW_COUNTS, rounds: ROUNDS, rows }, null, 2));
 } finally {
   await environment.end();
 }

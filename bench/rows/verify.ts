@@ -33,7 +33,8 @@ export async function verify({ database: { pool } }: BenchEnvironment, rows: num
     const rateOf = async (verifyAll: () => Promise<ChainReport>): Promise<number> => {
       const startedAt = performance.now();
       const { entries, firstBad } = await verifyAll();
-      if (firstBad !== undefined || entries < rows) throw new Error(`the chain does not verify: ${JSON.stringify(firstBad)}`);
+      if (firstBad !== undefined || entries < rows)
+        throw new Error(`the chain does not verify: ${JSON.stringify({ entries, firstBad })}`);
       return (entries / (performance.now() - startedAt)) * 1000;
     };
     return [
