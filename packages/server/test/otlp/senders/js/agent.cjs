@@ -2,7 +2,7 @@
 const { trace, SpanStatusCode } = require('@opentelemetry/api');
 const { NodeSDK } = require('@opentelemetry/sdk-node');
 
-/** Starts OpenTelemetry with these instrumentations. Only environment variables select the endpoint. */
+/** Starts OpenTelemetry with these instrumentations. The endpoint comes only from the environment variables of OpenTelemetry. */
 exports.start = (...instrumentations) => {
   const sdk = new NodeSDK({ instrumentations });
   sdk.start();
