@@ -54,7 +54,7 @@ test('the set-up link creates a workspace and its admin, signs the admin in and 
   expect([...pageErrors, ...other.pageErrors]).toEqual([]);
 });
 
-test('a person with an account becomes the admin of another workspace with a set-up link and the password of the account', async () => {
+test('with a set-up link and the password of their account, a person becomes the admin of another workspace', async () => {
   const server = await startEmptyServer();
   const { email } = await createPerson(server, { [await server.workspace('acme')]: 'viewer' });
   const link = await createWorkspaceSetUpLink(server.open.pool, await server.workspace('beta'));

@@ -169,8 +169,8 @@ CREATE INDEX audit_entries_by_actor ON countersign.audit_entries (tenant_id, act
 CREATE INDEX audit_entries_of_agent ON countersign.audit_entries (tenant_id, agent_id, seq) WHERE agent_id IS NOT NULL;
 CREATE INDEX audit_entries_of_run ON countersign.audit_entries (tenant_id, trace_id, seq) WHERE trace_id IS NOT NULL;
 
--- Promotion decisions. Decision and evidence together exceed 2 KB, from which PostgreSQL compresses rows: the compression costs more than
--- it saves.
+-- Promotion decisions. A decision and its evidence together exceed 2 KB. By default, PostgreSQL would compress such rows, which costs more
+-- than it saves.
 CREATE TABLE countersign.decisions (
   tenant_id uuid NOT NULL,
   seq bigint NOT NULL CHECK (seq > 0),
@@ -247,7 +247,7 @@ CREATE TABLE countersign.retention_periods (
   PRIMARY KEY (tenant_id, number)
 );
 
--- Where the log `traces` records that a trace was dropped. This is an index of the log: the log decides.
+-- Where the log `traces` records that a trace was dropped. This is only an index. If the two differ, the log is right.
 CREATE TABLE countersign.dropped_traces (
   tenant_id uuid NOT NULL,
   trace uuid NOT NULL,

@@ -176,7 +176,7 @@ const mayMigrate = (mode: OpenMode): boolean => mode !== 'use' && mode !== 'rese
 
 /**
  * Brings the schema from `level` to the level of this server, if the mode allows it. Returns the names of the migrations that ran.
- * @throws ExitError if the mode does not allow it.
+ * @throws ExitError if the mode does not allow it, or if `requireUpgradable` or `migrate` throws.
  */
 async function ensureSchema(
   acquired: AcquiredDatabase,

@@ -50,7 +50,11 @@ export function startHousekeeping(
   };
   const addMissingSkeletons = () =>
     addSkeletons().catch((error: Error) => {
-      if (!isStopped) log.warn({ reason: error.message }, 'not all agent names have a skeleton yet');
+      if (!isStopped)
+        log.warn(
+          { reason: error.message },
+          'agent names were not prepared for the search for similar names; it is tried again in ten minutes',
+        );
     });
   const round = async () => {
     await addMissingSkeletons();

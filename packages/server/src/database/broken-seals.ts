@@ -10,7 +10,7 @@ export interface BrokenSeal {
   tenantId: string | undefined;
   /** The fields that identify the row in its table. They contain no secret, and no hash of a secret. */
   key: Readonly<Record<string, string>>;
-  /** Why the row is not valid or is missing; undefined if it was changed itself. */
+  /** Why the row is not valid or is missing; undefined if the row itself was changed or deleted outside the server. */
   reason?: string | undefined;
 }
 
@@ -75,14 +75,14 @@ export class BrokenSeals {
 const nameWithReason = ({ key, reason }: BrokenSeal): string =>
   Object.values(key).join(' ') + (reason === undefined ? '' : `: ${reason}`);
 
-/** One line that identifies a row that is not valid. */
+/** One line that identifies a row that is not valid or is missing. */
 export const describeBroken = ({ table, tenantId, key, reason }: BrokenSeal): string =>
-  `a row of ${table} is not valid (${Object.entries({
+  `a row of ${table} is not valid or is missing (${Object.entries({
     ...(tenantId === undefined ? {} : { tenant: tenantId }),
     ...key,
   })
     .map(([name, value]) => `${name} ${JSON.stringify(value)}`)
-    .join(', ')}): ${reason ?? 'the row was changed outside the server'}`;
+    .join(', ')}): ${reason ?? 'it was changed or deleted outside the server'}`;
 
 /** A request depends on a row that is not valid or was deleted, so the request is rejected. */
 export class BrokenSealError extends ApiError {

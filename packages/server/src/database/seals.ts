@@ -16,7 +16,7 @@ export class Seals {
   readonly #keys = new Map<string, KeyObject>();
   /** By tenant and log: the last message for which this process computed a seal, with that seal. */
   readonly #lastSeals = new Map<string, { message: Uint8Array; seal: Buffer }>();
-  /** The rows that were read with an invalid seal. */
+  /** The rows that are not valid or are missing: see BrokenSeal. */
   readonly broken = new BrokenSeals();
 
   constructor(masterSecret: Uint8Array) {

@@ -42,7 +42,10 @@ export interface Statements {
   commit(): Promise<void>;
   /** Runs `work` after a successful COMMIT, and not if COMMIT fails or its outcome is unknown. `work` must not throw. */
   afterCommit(work: () => void): void;
-  /** If the transaction fails, `replace` gets its error and returns the error to throw. `replace` must not throw. */
+  /**
+   * If the transaction fails, `replace` gets its error and returns the error to throw. It is not called if the outcome of COMMIT is
+   * unknown. `replace` must not throw.
+   */
   replaceError(replace: (error: unknown) => unknown): void;
 }
 

@@ -32,5 +32,5 @@ export function unavailable(cause: unknown): ApiError {
   return error;
 }
 
-/** The body does not match its schema, or breaks another rule of the endpoint: for example, its agent is unknown. */
+/** The body, a header or a query parameter is not valid. For example, the body does not match its schema, or names an unknown agent. */
 export const validationFailed = (...issues: Issue[]): ApiError => new ApiError('validation_failed', issues);

@@ -101,7 +101,7 @@ const insufficientScope = (scope: KeyScope): ApiError =>
     },
   );
 
-/** The lookups of one tick. */
+/** One lookup of the keys of all requests of one tick. */
 interface Lookup {
   prefixes: Set<string>;
   /** Maps each prefix to the result of its part of the lookup. A result maps the prefixes of the found keys to these keys. */

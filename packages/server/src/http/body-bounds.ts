@@ -17,8 +17,8 @@ const SMALL_BODY_BYTES_MAX = 64 * 1024;
 const LIGHT_BODY_BYTES_MAX = 256 * 1024;
 
 /**
- * The maximum number of separators in a light body of more than SMALL_BODY_BYTES_MAX. It does not exceed any limit in `BODY_BOUNDS`. For
- * comparison: valid JSON of SMALL_BODY_BYTES_MAX has less than ten times as many separators.
+ * The maximum number of separators in a light body of more than SMALL_BODY_BYTES_MAX. It does not exceed any limit in `BODY_BOUNDS`. A
+ * smaller body may have more: up to about 44,000.
  */
 const LIGHT_SEPARATORS_MAX = 5_000;
 

@@ -12,7 +12,7 @@ export type MetricsAccess = 'absent' | 'open' | { readonly token: string };
 
 /**
  * Returns the access to /metrics on the main listener. If the metrics have a separate port, access is absent. If a token is set, it is
- * required. Without a token, access is open, but only if no other machine can reach the listener (`isPublic`).
+ * required. Without a token, access is open if no other machine can reach the listener, and absent if one can (`isPublic`).
  */
 export function metricsAccess(settings: {
   port: number | undefined;
