@@ -21,7 +21,7 @@ CREATE TABLE countersign.evaluations (
   pass_rate double precision CHECK (pass_rate BETWEEN 0 AND 100),
   severity_threshold double precision,
   document text NOT NULL,
-  -- What POST /api/v1/evaluations adds, as far as it is searched, listed or decided on. Null for evaluations of the public endpoint.
+  -- The members that only POST /api/v1/evaluations has, if searches, lists or decisions use them. Null for POST /api/public/evaluations.
   evaluated_at timestamptz,
   suite text,
   completeness text CHECK (completeness IN ('complete', 'partial', 'unknown')),
@@ -194,7 +194,7 @@ CREATE INDEX decisions_of_agent ON countersign.decisions (tenant_id, agent_id, s
 CREATE INDEX decisions_by_reason ON countersign.decisions (tenant_id, reason, seq);
 CREATE INDEX decisions_on_evaluation ON countersign.decisions (tenant_id, evaluation_id, seq) WHERE evaluation_id IS NOT NULL;
 
--- The log `keys`, the key audit trail. A key is valid only as this log says (docs/decisions/0048).
+-- The log `keys`, the key audit trail. It decides which keys are valid (docs/decisions/0048).
 CREATE TABLE countersign.key_events (
   tenant_id uuid NOT NULL REFERENCES countersign.tenants (id),
   seq bigint NOT NULL CHECK (seq > 0),

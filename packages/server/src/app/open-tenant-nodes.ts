@@ -6,7 +6,10 @@ import { openNodePools } from '../database/pools.ts';
 import { TenantNodes } from '../database/tenant-nodes.ts';
 import type { OpenDatabase } from './open-database.ts';
 
-/** The nodes of Citus to which records are written directly; undefined without Citus, or if the configuration forbids direct writes. */
+/**
+ * The nodes of Citus on which records are written and keys looked up directly. Undefined without Citus, or if the configuration forbids
+ * this.
+ */
 export async function openTenantNodes(
   { directWrites, databaseConnections }: Pick<Config, 'directWrites' | 'databaseConnections'>,
   database: Pick<OpenDatabase, 'pool' | 'lookupPool' | 'address'>,

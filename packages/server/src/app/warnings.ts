@@ -10,7 +10,7 @@ const NO_MEMORY_FOLDER =
 function memoryWarning(store: HeadStore | undefined): string | undefined {
   if (store === undefined) return NO_MEMORY_FOLDER;
   if (store.fault === undefined) return undefined;
-  return `the memory folder cannot be used (${store.fault}), so the newest checkpoints are not stored there; the server's log names the file`;
+  return `the memory folder cannot be used (${store.fault}), so it may lack the newest checkpoints; the server's log names the file`;
 }
 
 /** The current warnings of a ready server, one line each. /readyz shows them. */

@@ -28,7 +28,7 @@ export interface BackupParameters {
   encryptSecrets: ((instanceId: string) => Uint8Array) | undefined;
   /** Called with the number of rows copied so far, whenever a part of a table is full. */
   progress: ((rows: number) => void) | undefined;
-  /** Called with one line for each reason why a restore would not accept the copied rows. */
+  /** Called with one line for each reason why a restore would fail, or would lack rows. */
   onRestoreFault?: (fault: string) => void;
   /** Called after the rows were read. Until it resolves, nobody can change the definition of a table from which rows were read. */
   whileLocked?: () => Promise<void>;

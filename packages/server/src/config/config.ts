@@ -11,7 +11,7 @@ export interface Config {
   /** URL with the role that owns and migrates the tables, if it differs from DATABASE_URL. */
   migrateDatabaseUrl: string | undefined;
   databaseConnections: number;
-  /** Whether records are written directly to the nodes of Citus. */
+  /** Whether records are written, and keys looked up, directly on the nodes of Citus. */
   directWrites: boolean;
   /** Maximum bytes of a decompressed body: for traces, telemetry and OpenTelemetry exports (report), and for other operations (record). */
   reportBytesMax: number;

@@ -5,7 +5,7 @@
 export const SEGMENT_BYTES_MAX = 512 * 1024;
 
 /** The place of a document in the segments of its batch. */
-export interface DocumentPlace {
+export interface PlaceInBatch {
   /** Index of the segment. */
   segment: number;
   /** The position in the decompressed bytes of the segment. */
@@ -13,10 +13,10 @@ export interface DocumentPlace {
 }
 
 /** Lays documents out in segments, in order. Returns the documents of each segment, and the place of each document. */
-export function layOutSegments(documents: readonly Buffer[]): { segments: Buffer[][]; places: DocumentPlace[] } {
+export function layOutSegments(documents: readonly Buffer[]): { segments: Buffer[][]; places: PlaceInBatch[] } {
   const segments: Buffer[][] = [];
   let bytes = 0;
-  const places = documents.map((document): DocumentPlace => {
+  const places = documents.map((document): PlaceInBatch => {
     if (segments.length === 0 || bytes + document.length > SEGMENT_BYTES_MAX) {
       segments.push([]);
       bytes = 0;

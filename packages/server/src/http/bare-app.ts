@@ -27,7 +27,7 @@ export interface BareAppParts {
   noteEarlyRejection?: (rejection: EarlyRejection) => void;
 }
 
-/** The maximum time in which headers and body of a request must arrive. */
+/** The time within which the headers and the body of a request must arrive. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
 /**

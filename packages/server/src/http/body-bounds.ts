@@ -18,7 +18,7 @@ const LIGHT_BODY_BYTES_MAX = 256 * 1024;
 
 /**
  * The maximum number of separators in a light body of more than SMALL_BODY_BYTES_MAX. It does not exceed any limit in `BODY_BOUNDS`. A
- * smaller body may have more: up to about 44,000.
+ * smaller body may have more: up to about 44,000 outside strings, if it is valid JSON.
  */
 const LIGHT_SEPARATORS_MAX = 5_000;
 

@@ -10,7 +10,7 @@ export interface ConnectionLimits {
   connectionsMax: number;
   /** Connections from one address, or from one IPv6 network of the size /64; undefined for no limit. */
   perAddressMax: number | undefined;
-  /** The maximum time in which a client reads nothing of its response. After that, its connection is closed. */
+  /** How long a client may read nothing of its response before its connection is closed. */
   sendTimeoutMs: number;
 }
 

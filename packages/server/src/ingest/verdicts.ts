@@ -57,7 +57,7 @@ export class DistinctQuestions {
     return { found: this.questions.map((question) => state.find(question)), readAt, size, isRegistered };
   }
 
-  /** The verdict on each question, in order; a 422 for a question whose ID and name belong to different agents. */
+  /** The verdict on each question, in order; a 422 for a question whose ID and name do not belong to the same agent. */
   async decide(tx: Transaction, { found, readAt, isRegistered }: EvidenceOfQuestions): Promise<(Verdict | ApiError)[]> {
     const isUnknown = ({ evidence, agentsDiffer }: FoundEvidence) => evidence.agent === null && !agentsDiffer;
     const unknownNames = this.questions.flatMap(({ agent_name: name }, index) =>
@@ -101,5 +101,5 @@ const agentMismatch = (): ApiError =>
   validationFailed({
     path: '/agent_name',
     code: 'agent_mismatch',
-    message: 'agent_id and agent_name belong to different agents; send one of the two',
+    message: 'agent_id and agent_name do not belong to the same agent; send one of the two',
   });
