@@ -23,13 +23,13 @@ const TEXT_LENGTH_MAX = 200;
 /** Tables whose rows `/readyz` names. Rows of other tables belong to tenants and people, so `/readyz` does not name these rows. */
 const PUBLIC_TABLES = new Set(['signing_keys']);
 
-/** The rows of one database that were not valid when this process read them: see BrokenSeal. */
+/** The rows of one database that this process has found to be not valid or missing: see BrokenSeal. */
 export class BrokenSeals {
   readonly #counts = new Map<string, number>();
   readonly #rows = new Map<string, BrokenSeal>();
   readonly #listeners: ((broken: BrokenSeal) => void)[] = [];
 
-  /** How often this process has read rows that are not valid, by table. */
+  /** How often this process has found such a row, by table. */
   get counts(): ReadonlyMap<string, number> {
     return this.#counts;
   }
@@ -40,7 +40,7 @@ export class BrokenSeals {
     this.#listeners.push(listener);
   }
 
-  /** Records that this process has read a row that is not valid. */
+  /** Records that this process has found such a row. */
   report({ table, tenantId, key, reason }: BrokenSeal): void {
     this.#counts.set(table, (this.#counts.get(table) ?? 0) + 1);
     const shortKey = Object.fromEntries(Object.entries(key).map(([name, value]) => [name, value.slice(0, TEXT_LENGTH_MAX)]));
@@ -57,11 +57,11 @@ export class BrokenSeals {
     for (const listener of this.#listeners) listener(broken);
   }
 
-  /** One line for `/readyz` about the rows that are not valid; undefined if this process has read none. */
+  /** One line for `/readyz` about these rows; undefined if this process has found none. */
   get summary(): string | undefined {
     if (this.#counts.size === 0) return undefined;
     const tables = [...this.#counts.keys()].sort().map((table) => this.#describe(table));
-    return `rows were changed outside the server and are rejected: ${tables.join(', ')}; the server's log names them`;
+    return `rows were changed or deleted outside the server, and the server does not use them: ${tables.join(', ')}; the server's log names them`;
   }
 
   #describe(table: string): string {

@@ -20,7 +20,7 @@ export interface MetricSources {
   /** Large bodies that the worker thread has prepared or rejected since the start. */
   preparedBodies: () => number;
   connections: { readonly openCount: number; readonly rejectedCount: number; readonly stalledCount: number };
-  /** How often a row that was changed outside the server was read, by table. */
+  /** How often the server found a row that is not valid or is missing, by table. */
   brokenSeals: () => ReadonlyMap<string, number>;
   /** The number of rows that differ from the evidence log, as of the last comparison. */
   evidenceFindings: () => number;
@@ -150,7 +150,7 @@ export class Metrics {
   #brokenSeals(readCounts: MetricSources['brokenSeals']): void {
     new Counter({
       name: 'countersign_broken_seals_total',
-      help: 'Reads of rows that were changed outside the server, by table.',
+      help: 'How often the server found a row that was changed, added or deleted outside the server, by table.',
       labelNames: ['table'] as const,
       registers: [this.registry],
       collect() {
