@@ -21,7 +21,7 @@ test.each([
   expect(await readProblem(rateLimitedResponse(seconds))).toMatchObject({ kind: 'limited', message });
 });
 
-test('the message about a missing record does not repeat the title of the notice', async () => {
+test('the message about a missing record names the two possible reasons', async () => {
   const response = Response.json({ error: 'not_found', issues: [] }, { status: 404 });
   const message = 'The record does not exist, or it belongs to another workspace.';
   expect(await readProblem(response)).toMatchObject({ kind: 'missing', message });

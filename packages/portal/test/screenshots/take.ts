@@ -1,8 +1,8 @@
 /**
  * `npm run screenshots [PAGE ...]` saves the pages and dialogs of the portal, or only the named ones, in the folder `screenshots`. PAGE is
- * a name in pages.ts, `first-hour` for the pages of an empty workspace, or `dialogs`. Each is saved at 1280 and 390 pixels, in light and
- * dark colors. The sign-in page and the page of a link are always saved, in one size. The data is from the demo and from demo-data.ts.
- * Review the pictures after a change to the pages.
+ * a name in pages.ts, `first-hour` for the pages of an empty workspace, or `dialogs`. Each is saved at widths of 1280 and 390 pixels, in
+ * light and dark colors. The sign-in page and the page of a link are always saved, in one size. The data is from the demo and from
+ * demo-data.ts. Review the pictures after a change to the pages.
  */
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';

@@ -13,7 +13,7 @@ export function addTrust(program: Command, session: Session): void {
   group
     .command('show')
     .description(
-      "Print the workspace's trust file: its ID and the instance's public keys. It contains no secret; keep it in the repository of the gate.",
+      "Print the trust file: the ID and name of the workspace, the URL of the server, and the instance's public keys. The file contains no secret; keep it in the repository of the gate.",
     )
     .requiredOption(...WORKSPACE_OPTION)
     .option(...JSON_OPTION)
