@@ -48,7 +48,7 @@ _APPROVED = {'decided_at': '2026-11-20T11:59:59.000001Z', 'status': 'approved'}
 
 DOCUMENTS = [
     ('allowed', _document(), None),
-    ('allowed, with a nonce, on an approval and the time of the run', _document(agent=_HIGH, approval=_APPROVED, evaluation={**_EVALUATION, 'evaluated_at': '2026-11-19T11:00:00.000000Z'}), 'q3mZ0cX8s1v7bTqg9Jw2Lw'),
+    ('allowed because of an approval, with a nonce, and with the time of the evaluation run', _document(agent=_HIGH, approval=_APPROVED, evaluation={**_EVALUATION, 'evaluated_at': '2026-11-19T11:00:00.000000Z'}), 'q3mZ0cX8s1v7bTqg9Jw2Lw'),
     ('blocked: no approval', _document(agent=_HIGH), None),
     ('blocked: rejected', _document(agent=_HIGH, approval={**_APPROVED, 'status': 'rejected'}), None),
     ('blocked: an approval from the future', _document(agent=_HIGH, approval={**_APPROVED, 'decided_at': '2026-11-20T12:00:05.001235Z'}), None),
@@ -62,8 +62,8 @@ DOCUMENTS = [
 ]
 
 
-# Decisions that also state the requested harness and age limit. The decisions above are of older versions.
-REQUEST_DOCUMENTS = [
+# Evidence of decisions that state the requested harness and age limit. Older versions signed decisions without them, as for DOCUMENTS.
+DOCUMENTS_WITH_REQUEST = [
     ('allowed, stating the request', DOCUMENTS[1][1], 'q3mZ0cX8s1v7bTqg9Jw2Lw'),
     ('allowed, stating a harness', _document(asked={**_ASKED, 'harness_id': HARNESS, 'max_age_hours': 8760}), None),
     ('blocked: a harness without an evaluation', _document(evaluation=None, asked={**_ASKED, 'harness_id': TENANT, 'max_age_hours': 1}), None),
@@ -73,7 +73,7 @@ REQUEST_DOCUMENTS = [
 
 def evidence_vectors():
     cases = []
-    for what, document, nonce, states_request in [(*each, False) for each in DOCUMENTS] + [(*each, True) for each in REQUEST_DOCUMENTS]:
+    for what, document, nonce, states_request in [(*each, False) for each in DOCUMENTS] + [(*each, True) for each in DOCUMENTS_WITH_REQUEST]:
         canonical = jcs.canonicalize(document)
         decided = evidence.verdict(document)
         signed_part = {
@@ -160,7 +160,7 @@ def evidence_event_vectors():
     return {
         'origin': ORIGIN,
         'how': 'leaf_data = SHA-256("countersign/evidence/v1\\n" || JCS(event)); root = the RFC 6962 root of all leaf_data. '
-        'The member evidence of a question is the part of the evidence document that follows from the first events. Their number is size.',
+        'In each question, the member "evidence" is the part of the evidence document that follows from the first N events, where N is the member "size".',
         'events': events,
         'root': log.tree.root().hex(),
         'questions': json.loads(json.dumps(questions)),

@@ -81,7 +81,7 @@ test('the overview counts a run without a root span as a run, but not as "other 
   await page.getByText('2 other than success').waitFor(BUSY);
   expect(await page.getByRole('img', { name: /^Runs by day: 4 in 14 days/ }).count()).toBe(1);
   await page
-    .getByText('All stored traces and telemetry events are counted, including arriving and incomplete runs.', { exact: false })
+    .getByText('All stored traces and telemetry events are counted, also arriving and incomplete traces.', { exact: false })
     .waitFor();
 });
 

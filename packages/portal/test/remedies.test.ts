@@ -47,7 +47,7 @@ test('on the overview and on the pages of the agent and the decision, every fail
   expect(pageErrors).toEqual([]);
 });
 
-test('the overview shows promotable agents and links to the agents that it omits, and its times are not tab stops', async () => {
+test('the overview shows promotable agents, links to the agents that it omits, and the Tab key skips its times', async () => {
   const workspace = await newWorkspace();
   for (const name of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'])
     await workspace.send(paths.evaluations, { name: 'n', agent_name: `agent-${name}`, status: 'failing', pass_rate: 40 });

@@ -53,7 +53,7 @@ describe('gate with the real server', () => {
       1,
       'BLOCKED: The pass rate of poor is 60 %, below the 90 % required.',
     ],
-    ['an unknown agent', ['--agent', 'nobody'], 1, 'BLOCKED: No agent nobody is known here'],
+    ['an unknown agent', ['--agent', 'nobody'], 1, 'BLOCKED: No agent named "nobody" is known here'],
     ['a pending approval', ['--agent', 'risky'], 4, 'PENDING: risky is high-risk'],
   ])('prints the outcome and exits with its code: %s', async (_outcome, args, status, line) => {
     const text = await gate(args);

@@ -177,7 +177,7 @@ const unknownIdMessage = (id: string): string =>
 function unknownAgentMessage(requested: string, similar: readonly string[]): string {
   const problems = agentNameProblems(requested).map(({ message }) => message);
   if (similar.length === 0 && problems.length === 0)
-    return `No agent ${requested} is known here; record an evaluation that names it.`;
+    return `No agent named ${quote(requested)} is known here; record an evaluation that names it.`;
   const differs =
     problems.length > 0 ? ` (the requested name ${problems.join('; it ')})` : differenceInWords(requested, similar[0]!);
   const accepted = acceptableName(requested) || 'a visible name';

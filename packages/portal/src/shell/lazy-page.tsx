@@ -58,7 +58,7 @@ function PageLoadRetry({ load, onLoaded }: { load: () => Promise<void>; onLoaded
     if (wasLost && !isLost) void retry();
     setWasLost(isLost);
   }, [isLost]);
-  return <PageNotLoaded isLost={isLost} isRetrying={isRetrying} onRetry={() => void retry()} />;
+  return <PageNotLoaded isConnectionLost={isLost} isRetrying={isRetrying} onRetry={() => void retry()} />;
 }
 
 /**

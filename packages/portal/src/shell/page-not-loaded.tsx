@@ -15,11 +15,19 @@ export async function isServerUp(): Promise<boolean> {
 }
 
 /** Replaces a page whose code could not be loaded, for example because the server is down or was updated. */
-export function PageNotLoaded({ isLost, isRetrying, onRetry }: { isLost: boolean; isRetrying: boolean; onRetry: () => void }) {
+export function PageNotLoaded({
+  isConnectionLost,
+  isRetrying,
+  onRetry,
+}: {
+  isConnectionLost: boolean;
+  isRetrying: boolean;
+  onRetry: () => void;
+}) {
   return (
     <Notice kind="problem" title="This page could not be loaded" role="alert">
       <p>
-        {isLost
+        {isConnectionLost
           ? 'The server is not responding. The page opens automatically when the server is back.'
           : 'The server did not send the code of this page. If the server was updated, reload the page.'}
       </p>
@@ -27,7 +35,7 @@ export function PageNotLoaded({ isLost, isRetrying, onRetry }: { isLost: boolean
         <Button variant="default" loading={isRetrying} onClick={onRetry}>
           Try again
         </Button>
-        {!isLost && <ReloadButton />}
+        {!isConnectionLost && <ReloadButton />}
       </div>
     </Notice>
   );

@@ -26,7 +26,7 @@ export type VerifyLog = (tenantId: string, log: LogName, pause: () => Promise<vo
 
 /** Verifies logs while the server runs. */
 export interface LogWatch {
-  /** The first fault or contradiction of each log, and rows of other tables that differ from their log. */
+  /** The first fault of each log, or its contradiction with something else, and the rows of other tables that differ from the log. */
   readonly findings: RowFindings<RowFinding>;
   /** One line for `/readyz`, without IDs, because the endpoint is public. Undefined without a finding. */
   readonly summary: string | undefined;
@@ -114,8 +114,8 @@ function pauseAfterPage(signal: AbortSignal): () => Promise<void> {
 }
 
 /**
- * The findings of a report. A contradiction with a table only repeats a row that differs, so it is left out if a row of this table is
- * listed.
+ * The findings of a report. The contradiction with a table describes the same row as the first finding of this table. So it is left out if
+ * there is such a finding.
  */
 function findingsOf(log: LogName, { findings = [], firstBad, contradiction }: LogReport): readonly RowFinding[] {
   const table = TABLE_OF[log];

@@ -62,7 +62,7 @@ interface TenantQueue<I, Result> {
   previousSize: number;
 }
 
-/** The maximum bytes of a batch with several items. Larger parameters would only need more memory. */
+/** The maximum bytes of a batch with several items. A larger batch would need more memory and would not be written faster. */
 const BATCH_BYTES_MAX = 4 * 1024 * 1024;
 /** How often a batch is tried in total if it conflicts with other transactions. */
 const TRIES_MAX = 5;
@@ -72,7 +72,7 @@ const TAKE_NONE = () => [];
 const SPLIT_ITEMS_MIN = 16;
 
 /**
- * Group commit: items of a tenant that arrive while its batches are being committed go together into the next batch. There is no timer: the
+ * Group commit: items of a tenant that arrive while its batches are being committed wait for the next batches. There is no timer: the
  * next batch starts when a previous one ends. The promise of an item resolves after COMMIT has returned.
  */
 export class BatchWriter<I extends Item, Result> {
@@ -118,7 +118,7 @@ export class BatchWriter<I extends Item, Result> {
     // The items are taken only now, to include those that arrived while this batch waited for a connection.
     const batch = this.#take(queue);
     const takeMore = () => this.#takeMore(queue, batch);
-    const settlePromises = batch.length > 0 ? await this.#settle(tenantId, batch, takeMore) : () => undefined;
+    const settlePromises = batch.length > 0 ? await this.#write(tenantId, batch, takeMore) : () => undefined;
     release();
     queue.inFlight -= 1;
     if (queue.items.length > 0) {
@@ -134,8 +134,8 @@ export class BatchWriter<I extends Item, Result> {
 
   /**
    * Takes the next batch. Its limit is half of the sum of the waiting items and the items of the previous batch, but at least
-   * SPLIT_ITEMS_MIN. Senders that wait for their responses send their next items together. With all these items in one batch, the database
-   * and this process would alternate; with two halves they work at the same time.
+   * SPLIT_ITEMS_MIN. Senders wait for their responses, so the next items of a batch arrive together after its commit. With all items in one
+   * batch, the database would wait for this process, and this process for the database. With two halves both work at the same time.
    */
   #take(queue: TenantQueue<I, Result>): QueuedItem<I, Result>[] {
     const half = Math.ceil((queue.items.length + queue.previousSize) / 2);
@@ -177,7 +177,7 @@ export class BatchWriter<I extends Item, Result> {
   }
 
   /** Writes a batch and returns a function that settles its promises. Never rejects. */
-  async #settle(
+  async #write(
     tenantId: string,
     batch: readonly QueuedItem<I, Result>[],
     takeMore: TakeMore<I>,
@@ -209,9 +209,9 @@ export class BatchWriter<I extends Item, Result> {
         if (rejection !== undefined) reject(rejection);
         return rejection === undefined;
       });
-      if (rest.length > 0) return this.#settle(tenantId, rest, TAKE_NONE, tries);
+      if (rest.length > 0) return this.#write(tenantId, rest, TAKE_NONE, tries);
     } else if (isWorthRetrying(error) && tries > 1) {
-      return this.#settle(tenantId, batch, TAKE_NONE, tries - 1);
+      return this.#write(tenantId, batch, TAKE_NONE, tries - 1);
     } else if (isDatabaseUnavailable(error)) {
       // The outcome of the COMMIT may be unknown: nothing is acknowledged, and an Idempotency-Key makes a retry safe.
       for (const { reject } of batch) reject(unavailable(error));
@@ -220,7 +220,7 @@ export class BatchWriter<I extends Item, Result> {
       for (const { reject } of batch) reject(error);
     } else if (batch.length > 1) {
       // One invalid item must not make the others fail. Each item has its own tries, because several may conflict with other transactions.
-      for (const waiting of batch) (await this.#settle(tenantId, [waiting], TAKE_NONE))();
+      for (const waiting of batch) (await this.#write(tenantId, [waiting], TAKE_NONE))();
     } else {
       batch[0]?.reject(isWorthRetrying(error) ? unavailable(error) : error);
     }

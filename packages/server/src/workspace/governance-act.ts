@@ -10,21 +10,21 @@ import { type Actor, type ActorName, actorName, requireCurrentRole } from './act
 import { NotFoundError, RuleViolationError } from './rule-violation.ts';
 import { requireLabel } from './wrong-input.ts';
 
-/** The context of an action: its transaction, its time, its actor, and its entry in the audit ledger. */
+/** What the code of an act needs: the transaction, the time, the actor, and the function that appends the entry to the audit ledger. */
 export interface Act {
   tx: Transaction;
-  /** The time of the action, equal to its ledger entry's `recorded_at`. */
+  /** The time of the act, equal to its ledger entry's `recorded_at`. */
   now: string;
   /** The name of the actor in rows. */
   by: ActorName;
-  /** Appends the entry of the action to the audit ledger, and returns its number. A second call throws. */
+  /** Appends the entry of the act to the audit ledger, and returns its number. A second call throws. */
   record<A extends ServiceAction>(entry: ServiceEntry<A>): number;
 }
 
 /**
- * Runs one governance action with its entry in the audit ledger, in one transaction. The head of the ledger is locked before any row. So
- * the governance actions of a workspace wait for each other, and each sees the result of the previous one, including a change of the
- * actor's role.
+ * Runs one governance act with its entry in the audit ledger, in one transaction. The head of the ledger is locked before any row. So the
+ * governance acts of a workspace wait for each other, and each sees the result of the previous one, including a change of the actor's
+ * role.
  * @throws RuleViolationError if the actor has lost the required role.
  */
 export async function governanceAct<T>(pool: Pool, tenantId: string, by: Actor, work: (act: Act) => Promise<T>): Promise<T> {
@@ -42,7 +42,7 @@ export async function actIn<T>(tx: Transaction, by: ActorName, work: (act: Act) 
   return work(actAtHead(tx, by, audit));
 }
 
-/** Creates the context of an action. @param head the locked head of the audit ledger. */
+/** Creates the `Act` of a transaction. @param head the locked head of the audit ledger. */
 export function actAtHead(tx: Transaction, by: ActorName, head: HeadToMove): Act {
   let isRecorded = false;
   const record: Act['record'] = <A extends ServiceAction>(entry: ServiceEntry<A>) => {

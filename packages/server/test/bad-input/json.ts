@@ -135,7 +135,7 @@ export const JSON_CHANGED_BY_PARSERS: RejectedRequest[] = [
     path: paths.evaluations,
     body: '{"name":"n","pass_rate":79.99999999999999999}',
     issues: ['/pass_rate inexact_number'],
-    messagePattern: /number; send it with fewer digits$/,
+    messagePattern: /is not exact: .*; send it with fewer digits$/,
   },
   {
     what: 'an age of 2^53+1 hours',

@@ -131,7 +131,7 @@ describe('a promotion check with an unknown name', () => {
       'gated-bot ',
       'No agent named "gated-bot " is known here (the requested name begins or ends with white space: U+0020 SPACE at position 10); did you mean "gated-bot"?',
     ],
-    ['many characters', 'quite another', 'No agent quite another is known here; record an evaluation that names it.'],
+    ['many characters', 'quite another', 'No agent named "quite another" is known here; record an evaluation that names it.'],
   ])('that differs from a known name by %s is blocked, and the message says what to do', async (_, agent_name, message) => {
     const { status, body } = await check({ agent_name });
     expect([status, body.allowed, body.reason, body.message]).toEqual([200, false, 'no_recent_evaluation', message]);
@@ -140,7 +140,9 @@ describe('a promotion check with an unknown name', () => {
 
   test('does not name agents of another workspace', async () => {
     const otherKey = await server.key(await server.workspace());
-    expect((await check({ agent_name: 'Gated-Bot' }, otherKey)).body.message).toMatch(/^No agent Gated-Bot is known here;/);
+    expect((await check({ agent_name: 'Gated-Bot' }, otherKey)).body.message).toMatch(
+      /^No agent named "Gated-Bot" is known here;/,
+    );
   });
 });
 

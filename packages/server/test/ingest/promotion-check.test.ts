@@ -161,7 +161,7 @@ describe('promotion check', () => {
       `No agent with the ID ${id} is known here; check the ID and the workspace of the key, or send agent_name.`,
     );
     expect((await check({ agent_id: id, agent_name: id })).body.message).toBe(
-      `No agent ${id} is known here; record an evaluation that names it.`,
+      `No agent named "${id}" is known here; record an evaluation that names it.`,
     );
   });
 
