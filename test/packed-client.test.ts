@@ -78,11 +78,11 @@ describe('packed client', () => {
     expect(readdirSync(join(folder, 'node_modules'))).toEqual(expect.not.arrayContaining(['typebox']));
   });
 
-  test('has bundles without imports and without the schema library, each under 240,000 characters', () => {
+  test('has bundles without imports and without the schema library, each under 245,000 characters', () => {
     for (const format of ['esm', 'cjs']) {
       const text = readFileSync(join(installed, `dist/${format}/index.js`), 'utf8');
       expect(text).not.toMatch(/^import |\brequire\(|typebox|\$id/m);
-      expect(text.length).toBeLessThan(240_000);
+      expect(text.length).toBeLessThan(245_000);
     }
   });
 

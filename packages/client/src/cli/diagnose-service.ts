@@ -105,7 +105,7 @@ function diagnoseReadiness(response: Response, text: string): Diagnosis {
       what,
       ok: false,
       says: `Countersign responds but is not ready (${response.status})`,
-      remedy: "its database is unavailable, or was not migrated for this version of the server; see the server's log",
+      remedy: "its database is unavailable or not migrated to its version; see the server's log",
     };
   return { what, ok: true, says: 'Countersign responds and is ready' };
 }
