@@ -73,7 +73,8 @@ DOCUMENTS_WITH_REQUEST = [
 
 def evidence_vectors():
     cases = []
-    for what, document, nonce, states_request in [(*each, False) for each in DOCUMENTS] + [(*each, True) for each in DOCUMENTS_WITH_REQUEST]:
+    all_documents = [(*each, False) for each in DOCUMENTS] + [(*each, True) for each in DOCUMENTS_WITH_REQUEST]
+    for what, document, nonce, states_request in all_documents:
         canonical = jcs.canonicalize(document)
         decided = evidence.verdict(document)
         signed_part = {
@@ -160,7 +161,8 @@ def evidence_event_vectors():
     return {
         'origin': ORIGIN,
         'how': 'leaf_data = SHA-256("countersign/evidence/v1\\n" || JCS(event)); root = the RFC 6962 root of all leaf_data. '
-        'In each question, the member "evidence" is the part of the evidence document that follows from the first N events, where N is the member "size".',
+        'In each question, the member "evidence" is the part of the evidence document that follows from the first N events, '
+        'where N is the member "size".',
         'events': events,
         'root': log.tree.root().hex(),
         'questions': json.loads(json.dumps(questions)),

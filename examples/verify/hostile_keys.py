@@ -37,7 +37,8 @@ def _key_files():
     yield 'trust-file-without-signature.json', 'refused', _trust([first], [unsigned])
     yield 'trust-file-without-predecessor.json', 'refused', _trust([first], [proof_vectors.jwk(SECOND)])
     yield 'trust-file-after-a-reset.json', 'refused', _trust([first], [reset])
-    yield 'trust-file-of-an-ended-key.json', 'refused', _trust([proof_vectors.jwk(FIRST, RETIRED_AT), proof_vectors.jwk(STRANGER)], [second])
+    keys = [proof_vectors.jwk(FIRST, RETIRED_AT), proof_vectors.jwk(STRANGER)]
+    yield 'trust-file-of-an-ended-key.json', 'refused', _trust(keys, [second])
     yield 'trust-file-of-another-key.json', 'refused', _trust([proof_vectors.jwk(STRANGER)], [second])
     third = proof_vectors.successor(STRANGER, SECOND)
     yield 'trust-file-chain-in-another-order.json', 'valid', _trust([first], [third, second])

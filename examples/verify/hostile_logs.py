@@ -121,7 +121,7 @@ def _nested(depth):
 
 
 def _numbers_and_texts():
-    """Other texts replace the metadata {"n": 0} of the second row. A lenient reader gives most of them the same value, and so the same hash."""
+    """Other texts replace the metadata {"n": 0} of the second row. A lenient reader gives most of them the same value and hash."""
     whole = _second(metadata={'n': 0})
     for name, written in {
         'minus-zero': '{"n": -0}',

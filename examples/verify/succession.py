@@ -37,7 +37,7 @@ def fault(jwk, key, predecessor):
 
 
 def check_listed(listed):
-    """Raises Invalid if a list of pairs (JWK, Key) has a key twice, or if the predecessor of a key is in the list and has not signed the key."""
+    """Raises Invalid if a list of pairs (JWK, Key) has a key twice, or if a listed predecessor of a key has not signed the key."""
     kids = [note.thumbprint(key.public_key) for _, key in listed]
     twice = next((kid for kid in kids if kids.count(kid) > 1), None)
     if twice is not None:
