@@ -21,10 +21,10 @@ export const TEST_TIERS: readonly TestTier[] = [
     isIsolated: false,
     include: [
       'packages/core/test/**/*.test.ts',
-      'packages/client/test/{client-options,cli/wrong-use,http/failures,tracing/tracing-outage,wire/contract}.test.ts',
+      'packages/client/test/{client-options,cli/{plain-text,wrong-use},http/failures,tracing/tracing-outage,wire/contract}.test.ts',
       'packages/client/test/importers/*.test.ts',
       'packages/embedded-database/test/restart-policy.test.ts',
-      'packages/portal/test/{bundle,check-decision,number-format,pass-rate-series,problem,shorten,span-tree,verify-chain}.test.ts',
+      'packages/portal/test/{bundle,check-decision,number-format,pass-rate-series,problem,span-tree,verify-chain}.test.ts',
       'packages/server/test/database/{batch-writer,clock-suspended,free-space,head-seals,row-seals,separate-statements}.test.ts',
       'packages/server/test/{documents/segment-layout,ledger/{log-fold,service-actions},people/personal-data,secrets/secret-files}.test.ts',
       'packages/server/test/{app/welcome,backup/backup-writer}.test.ts',

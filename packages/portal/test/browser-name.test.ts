@@ -14,3 +14,7 @@ test.each([
 ])('recognizes the browser of a phone: %s is %s', (userAgent, name) => {
   expect(browserName(userAgent)).toBe(name);
 });
+
+test('shortens the header of an unknown browser and cuts no character in two', () => {
+  expect(browserName(`${'x'.repeat(38)}😀 and more`)).toBe(`${'x'.repeat(38)}😀…`);
+});

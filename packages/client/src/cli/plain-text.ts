@@ -1,3 +1,4 @@
+import { shorten } from '@countersign/core/domain/shorten';
 import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 
 /**
@@ -16,8 +17,5 @@ export const oneLine = (text: string): string =>
     .replace(/^ *::/, ': :')
     .trim();
 
-/** The text as `oneLine` returns it, cut to a maximum length. */
-export function shortLine(text: string, lengthMax = 400): string {
-  const line = oneLine(text);
-  return line.length <= lengthMax ? line : `${line.slice(0, lengthMax - 1)}…`;
-}
+/** The text as `oneLine` returns it, cut to a maximum number of characters. */
+export const shortLine = (text: string, lengthMax = 400): string => shorten(oneLine(text), lengthMax);

@@ -4,6 +4,7 @@ import { decideFromEvidence, type EvidenceDocument, REQUEST_MEMBERS, statesReque
 import { isDateTime } from './instant.ts';
 import { isNestedDeeperThan } from './nesting.ts';
 import { POLICY } from './promotion.ts';
+import { shorten } from './shorten.ts';
 
 /** The maximum nesting of an evidence document. */
 const DEPTH_MAX = 4;
@@ -70,8 +71,8 @@ export function verdictDifference(
     const [signedText, computedText] = [canonicalText(signed[name]), canonicalText(value)];
     if (signedText !== computedText)
       return (
-        `${name} does not follow from the evidence: the signed value is ${shorten(signedText)}, ` +
-        `but the evidence gives ${shorten(computedText)}`
+        `${name} does not follow from the evidence: the signed value is ${valueInWords(signedText)}, ` +
+        `but the evidence gives ${valueInWords(computedText)}`
       );
   }
   return undefined;
@@ -83,8 +84,7 @@ const withoutMessage = (check: unknown): unknown => {
   return rest;
 };
 
-const shorten = (text: string | undefined): string =>
-  text === undefined ? 'nothing' : text.length > 200 ? `${text.slice(0, 200)}…` : text;
+const valueInWords = (text: string | undefined): string => (text === undefined ? 'nothing' : shorten(text, 200));
 
 function canonicalText(value: unknown): string | undefined {
   try {

@@ -7,6 +7,7 @@ import type {
   Reason,
 } from '../contract/promotion-check.ts';
 import { acceptableName, agentNameProblems, describeCodePoint } from './agent-name.ts';
+import { shorten } from './shorten.ts';
 
 /** The policy of the rules below, named in every decision. A change of the rules needs a new version. */
 export const POLICY = 'recent-passing-evaluation/v1';
@@ -111,8 +112,7 @@ const QUOTED_LENGTH_MAX = 60;
 
 /** A name in a message: quoted, shortened, and without characters of the categories C, Zl and Zp, such as direction overrides. */
 function quote(name: string): string {
-  const characters = [...name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').replaceAll('"', "'")];
-  return `"${characters.length > QUOTED_LENGTH_MAX ? `${characters.slice(0, QUOTED_LENGTH_MAX - 1).join('')}…` : characters.join('')}"`;
+  return `"${shorten(name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').replaceAll('"', "'"), QUOTED_LENGTH_MAX)}"`;
 }
 
 /** An age rounded down to whole minutes, hours or days, such as `3 hours ago`. */

@@ -1,10 +1,10 @@
 import type { ConditionCheck } from '@countersign/core/contract/promotion-check';
+import { shorten } from '@countersign/core/domain/shorten';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { call } from '../api/call.ts';
 import { useWorkspace } from '../api/session.ts';
 import type { CheckedEvaluation } from './failed-conditions.ts';
-import { shorten } from './shorten.ts';
 
 /** At most this many incidents have their own link. If there are more, or none is loaded, a link to the list of incidents follows. */
 const INCIDENTS_MAX = 3;

@@ -1,3 +1,5 @@
+import { shorten } from '@countersign/core/domain/shorten';
+
 /** One line of safe text: line breaks and control characters become visible, so that stored text cannot control a terminal. */
 export const oneLine = (text: string): string =>
   text
@@ -9,8 +11,7 @@ export const oneLine = (text: string): string =>
 
 /** One line of safe text, cut to at most `max` code points. */
 export function shortLine(text: string, max: number): string {
-  const characters = [...oneLine(text.slice(0, 4 * max))];
-  return characters.length <= max ? characters.join('') : characters.slice(0, max - 1).join('') + '…';
+  return shorten(oneLine(text.slice(0, 4 * max)), max);
 }
 
 /** A column: its heading, and a function that returns its cell for a row. A cell that is null is shown as `-`. */

@@ -1,4 +1,4 @@
-import { shorten } from '../../components/shorten.ts';
+import { shorten } from '@countersign/core/domain/shorten';
 
 const BROWSERS: readonly [RegExp, string][] = [
   [/Edg(A|iOS)?\//, 'Edge'],

@@ -1,10 +1,10 @@
+import { shorten } from '@countersign/core/domain/shorten';
 import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { Link } from '@tanstack/react-router';
 import type { ListItem } from '../../api/call.ts';
 import { Actor } from '../../components/actor.tsx';
 import { Badge } from '../../components/badge.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import { shorten } from '../../components/shorten.ts';
 import { SeverityBadge } from '../../components/status-badges.tsx';
 import { type Column, rowLink } from '../../lists/data-table.tsx';
 

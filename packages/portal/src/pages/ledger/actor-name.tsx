@@ -1,6 +1,6 @@
+import { shorten } from '@countersign/core/domain/shorten';
 import { visibleSpaces } from '@countersign/core/domain/visible-spaces';
 import { Actor } from '../../components/actor.tsx';
-import { shorten } from '../../components/shorten.ts';
 
 const SHORT_LENGTH_MAX = 20;
 

@@ -1,3 +1,4 @@
+import { shorten } from '@countersign/core/domain/shorten';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { call, type ListItem, urlOf } from '../../api/call.ts';
@@ -10,7 +11,6 @@ import { Identifier } from '../../components/identifier.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
 import { Panel } from '../../components/panel.tsx';
 import { RelativeTime } from '../../components/relative-time.tsx';
-import { shorten } from '../../components/shorten.ts';
 import { TruncatedText } from '../../components/truncated-text.tsx';
 import { FilterAgent } from '../../lists/agent-select.tsx';
 import { CursorList } from '../../lists/cursor-list.tsx';

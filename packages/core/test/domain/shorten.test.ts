@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { shorten } from '../src/components/shorten.ts';
-import { browserName } from '../src/pages/account/browser-name.ts';
+import { shorten } from '../../src/domain/shorten.ts';
 
 test('a text of at most the given number of characters stays unchanged, also if each has two UTF-16 code units', () => {
   expect([shorten('', 3), shorten('abc', 3), shorten('😀😀😀', 3)]).toEqual(['', 'abc', '😀😀😀']);
@@ -16,8 +15,4 @@ test('a longer text ends with an ellipsis, and no character is cut in two', () =
       expect(shortened.isWellFormed()).toBe(true);
     }),
   );
-});
-
-test('the header of an unknown browser is shown without half characters', () => {
-  expect(browserName(`${'x'.repeat(39)}😀 and more`).isWellFormed()).toBe(true);
 });

@@ -1,6 +1,6 @@
 /**
- * Shortens a text to at most `lengthMax` characters (code points). The last one of a shortened text is an ellipsis. A character that has two
- * UTF-16 code units, such as an emoji, is never cut in two.
+ * Shortens a text to at most `lengthMax` characters (code points), the last of which is then an ellipsis. It never cuts a character that has
+ * two UTF-16 code units, such as an emoji, in two.
  */
 export function shorten(text: string, lengthMax: number): string {
   // Enough code units for one character more than the limit, also if each character has two.
