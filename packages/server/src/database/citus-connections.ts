@@ -9,6 +9,9 @@ const SETTINGS = `SELECT set_config(name, value, false)
   FROM (VALUES ('plan_cache_mode', 'auto'), ('citus.propagate_set_commands', 'local')) AS settings (name, value)
  WHERE EXISTS (SELECT FROM pg_catalog.pg_extension WHERE extname = 'citus')`;
 
+/** The assumed maximum time between the commits of one transaction on two machines of Citus, in milliseconds. */
+export const COMMIT_GAP_MS_MAX = 1_000;
+
 /** Whether the database of a connection, or of a pool, has Citus. A promise while the setup of a connection is running. */
 const citusPresence = new WeakMap<object, boolean | Promise<boolean>>();
 

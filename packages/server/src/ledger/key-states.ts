@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { checkKeyEvent, KEY_EVENT_DOMAIN, type KeyEvent } from '@countersign/core/domain/key-event';
 import { KeyState, type KnownKey } from '@countersign/core/domain/key-state';
 import type { Pool } from 'pg';
-import { isOnCitus } from '../database/citus-connections.ts';
+import { COMMIT_GAP_MS_MAX, isOnCitus } from '../database/citus-connections.ts';
 import { requireSeals } from '../database/seals.ts';
 import { inTenantTransaction } from '../database/transaction.ts';
 import { findKeys, type KeyRecord } from '../storage/ingestion-keys.ts';
@@ -70,9 +70,6 @@ function matchingKey(pool: Pool, record: KeyRecord, state: KeyState): KnownKey |
 const reportKey = (pool: Pool, { tenantId, prefix }: KeyRecord): void =>
   requireSeals(pool).broken.report({ table: 'ingestion_keys', tenantId, key: { prefix } });
 
-/** The assumed maximum time between the commits of one transaction on two machines. */
-const COMMIT_GAP_MAX_MS = 1_000;
-
 /**
  * On Citus a row and its trail can be on two machines, which commit one after the other. A row that differs is read again, and is reported
  * if it still differs and the trail is the same.
@@ -80,7 +77,7 @@ const COMMIT_GAP_MAX_MS = 1_000;
 function recheckOnCitus(pool: Pool, record: KeyRecord): undefined | Promise<KnownKey | undefined> {
   if (isOnCitus(pool) === false) return undefined;
   return (async () => {
-    await sleep(COMMIT_GAP_MAX_MS);
+    await sleep(COMMIT_GAP_MS_MAX);
     const [later] = await findKeys(pool, [record.prefix]);
     const key = later && (await compareKey(pool, later));
     if (key === undefined && later !== undefined && hasSameTrail(later, record)) reportKey(pool, later);
