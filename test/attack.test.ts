@@ -1,14 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import type { AttackOptions } from '../attack/attack.ts';
 import { ATTACKS } from '../attack/attacks.ts';
 import { openSocket, requireLoopback } from '../attack/loopback.ts';
 import { readOptions } from '../attack/options.ts';
 import { Random } from '../attack/random.ts';
 import { RequestFuzzer } from '../attack/request-fuzzer.ts';
 import { Caller, httpText } from '../attack/requests.ts';
+import type { Target } from '../attack/target.ts';
 
 const command = fileURLToPath(new URL('../attack/run.ts', import.meta.url));
 const attack = (...args: string[]) => spawnSync(process.execPath, [command, ...args], { encoding: 'utf8', timeout: 290_000 });
@@ -49,6 +51,20 @@ describe('npm run attack', () => {
     expect(requests(7)).toEqual(requests(7));
     expect(requests(7)).not.toEqual(requests(8));
     expect(new Set(requests(7)).size).toBeGreaterThan(150);
+  });
+
+  test('the pipelined flood reports a violation if the server rejects every first request', async () => {
+    const violationsOf = async (statusLine: string) => {
+      const server = createServer((socket) => socket.end(`HTTP/1.1 ${statusLine}\r\nContent-Length: 0\r\n\r\n`));
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const { port } = server.address() as AddressInfo;
+      const target = { host: '127.0.0.1', port, metric: async () => 1 } as unknown as Target;
+      const { violations } = await ATTACKS['pipelined-flood'].run(target, { seconds: 0.2 } as AttackOptions);
+      server.close();
+      return violations;
+    };
+    expect(await violationsOf('503 Service Unavailable')).toHaveLength(1);
+    expect(await violationsOf('200 OK')).toEqual([]);
   });
 
   test('every attack has a bound or a promise', () => {
