@@ -33,8 +33,8 @@ export const OTLP_OPERATIONS = {
     summary: 'Receive log records of OpenTelemetry',
     description:
       'Messages, exceptions and findings are added to the span that the log record names, even if the span arrives up to 24 hours ' +
-      'later. While 10,000 records of a workspace wait for their span, further records are counted as rejected. Records of other kinds are ' +
-      'always counted as rejected. If one record is accepted, the whole export is stored as received, except that user IDs of log ' +
+      'later. While 10,000 records of a workspace wait for their span, further records are counted as rejected. Records of other ' +
+      'kinds are always counted as rejected. If one record is accepted, the whole export is stored as received, except that user IDs of log ' +
       'records and their resources are overwritten if they contain an email address or are a telephone number.',
     request: 'logs.v1.ExportLogsServiceRequest',
     response: 'logs.v1.ExportLogsServiceResponse',

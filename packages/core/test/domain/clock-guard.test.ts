@@ -139,7 +139,7 @@ describe("jump of the database's clock", () => {
   });
 });
 
-test('after any jumps: clocks that differ are a fault at once, a further jump ahead is a fault at once, and correct clocks become safe', () => {
+test('after any jumps, clocks that differ and a further jump ahead are each a fault at once, and correct clocks become safe', () => {
   const step = fc.record({
     wallAheadMs: fc.integer({ min: -2 * HOUR_MS, max: 2 * HOUR_MS }),
     databaseAheadMs: fc.integer({ min: -2 * HOUR_MS, max: 2 * HOUR_MS }),

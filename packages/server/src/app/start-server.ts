@@ -124,7 +124,7 @@ async function startParts(
   requireSeals(database.pool).broken.listen((row) =>
     log.error(
       row,
-      'this row is not valid or is missing: the database was changed outside the server; restore the row from a backup',
+      'this row is not valid or is missing: the database was changed outside the server; put it back from a backup, or delete it if it was added',
     ),
   );
   const connections = new Connections(connectionLimits(config));

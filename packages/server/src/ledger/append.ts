@@ -33,8 +33,8 @@ export const entryOf = <A extends ServiceAction>({
 });
 
 /**
- * Appends to a tenant's audit ledger: links the entries to the head, which is locked or guessed (`HeadToMove`), and sends the new head and the rows. They are
- * committed with the caller's transaction. Nothing else appends audit entries.
+ * Appends to a tenant's audit ledger: links the entries to the head, which is locked or guessed (`HeadToMove`), and sends the new head and
+ * the rows. They are committed with the caller's transaction. Nothing else appends audit entries.
  * @returns the linked rows, the tree over the ledger with them, and the new head.
  */
 export function appendEntries(

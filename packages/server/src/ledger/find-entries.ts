@@ -41,6 +41,6 @@ export async function findEntries(
   }
   if (tree.size === head.seq && sameBytes(Buffer.concat(tree.roots), head.tree.frontier)) return found;
   throw new LogRewrittenError(
-    `the audit ledger of tenant ${tenantId} was changed outside the server: its rows differ from those that its head of ${head.seq} rows covers; \`ledger verify\` names the first such row`,
+    `the rows of the audit ledger of tenant ${tenantId} do not match the sealed head, which covers ${head.seq} rows; \`ledger verify\` names the row`,
   );
 }

@@ -144,8 +144,8 @@ function timesFault({ clock, readAt }: ReadTimes): string | undefined {
 type ReadTimes = Partial<Pick<HeadToMove, 'clock'> & Pick<ReadHead, 'readAt'>>;
 
 /**
- * Returns the head if it and its times are valid (`sealFault`, `timesFault`), and if it continues the last known state of the log. Otherwise
- * throws LogRewrittenError.
+ * Returns the head if it and its times are valid (`sealFault`, `timesFault`), and if it continues the last known state of the log.
+ * Otherwise throws LogRewrittenError.
  */
 async function verifyHead<H extends StoredHead & ReadTimes>(
   tx: Transaction,

@@ -25,7 +25,7 @@ const READ_PAGE = sql<StoredEntry>(
           agent_id, encode(prev_hash, 'hex') AS prev_hash, encode(row_hash, 'hex') AS row_hash, document ${PAGE}`,
 );
 
-/** The rows of the page after the number `after`, up to and including `last`, in order. Empty if the page has only missing rows (log-pages.ts). */
+/** The next page of rows after the number `after`, up to and including `last`, in order. It may be empty before a gap (log-pages.ts). */
 export const readAuditPage = (tx: Transaction, after: number, last: number): Promise<StoredEntry[]> =>
   tx.run(READ_PAGE, [tx.tenantId, after, last]);
 
@@ -67,7 +67,7 @@ const COLUMNS = [
   'recorded_by',
   'actor',
   'action',
-  `coalesce('=' || trace_id, '')`, // The only free text that can be null. The prefix distinguishes any text, also an altered one, from null.
+  `coalesce('=' || trace_id, '')`, // The only free text that can be null. With the prefix, no text looks like null.
   orNull('agent_id::text'),
   'seq',
 ];

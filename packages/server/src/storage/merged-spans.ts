@@ -139,8 +139,8 @@ const CLEAR_BELOW = sql(
 
 /**
  * Merges the spans of stored submissions into their traces, and returns the new sums of each trace. First the sums are changed by the
- * difference between the new spans and the spans that they replace. The usage of a model call is not counted if its parent reports the same call (docs/decisions/0061).
- * The caller has locked the traces, and has called `initializeMergedSpans` for them.
+ * difference between the new spans and the spans that they replace. The usage of a model call is not counted if its parent reports the
+ * same call (docs/decisions/0061). The caller has locked the traces, and has called `initializeMergedSpans` for them.
  */
 export function mergeSpans(tx: Transaction, submissions: readonly SubmissionToMerge[]): Promise<SpanSums[]> {
   const values = [

@@ -7,7 +7,7 @@ const LAST_DAY = '9999-12-31';
 /**
  * SQL that is true for a run that must be kept, because one of these names it: an evaluation, an audit entry `incident.created` (those of
  * the server itself name no run), or an audit entry whose `retention_until` is today or later. `metadata` can also contain a
- * `retention_until`. In the canonical JSON, \`metadata\` is before the entry's own `retention_until`, so the last one is the entry's own.
+ * `retention_until`. In the canonical JSON, `metadata` is before the entry's own `retention_until`, so the last one is the entry's own.
  * @param traceId SQL for the trace_id of the run.
  * @param today the parameter with the current day, `YYYY-MM-DD`.
  */

@@ -47,7 +47,9 @@ async function verifyWithChange(number: number, { change, verify }: Case) {
   }
 }
 
-/** Verifies a new workspace for each transaction of a verification, with the change directly before that transaction. Expects no finding. */
+/**
+ * Verifies a new workspace for each transaction of a verification, with the change directly before that transaction. Expects no finding.
+ */
 async function expectNoFinding(makeCase: (tenantId: string) => Promise<Case>): Promise<void> {
   for (let number = 1, count = 1; number <= count; number += 1) {
     const { transactions, ...report } = await verifyWithChange(number, await makeCase(await server.workspace()));

@@ -21,14 +21,15 @@ export class RetentionWorkspace {
   key = '';
 
   constructor() {
-    // With a remembered head, the time of a trace is estimated. On a busy machine it can be before the period that a test has just set.
-    const rememberNoHead = vi.spyOn(RememberedHeads.prototype, 'get').mockReturnValue(undefined);
+    let rememberNoHead: { mockRestore(): void } | undefined;
     beforeAll(async () => {
+      // With a remembered head, the time of a trace is estimated. On a busy machine it can be before the period that a test has just set.
+      rememberNoHead = vi.spyOn(RememberedHeads.prototype, 'get').mockReturnValue(undefined);
       this.server = await testServer({ checkpointSeconds: undefined });
       this.pool = openRolePool(this.server.database.owner, this.server.open, 'retention');
     });
     afterAll(() => this.pool.end());
-    afterAll(() => rememberNoHead.mockRestore());
+    afterAll(() => rememberNoHead?.mockRestore());
     beforeEach(async () => {
       this.name = `w-${Math.random()}`;
       this.tenantId = await this.server.workspace(this.name);

@@ -5,9 +5,9 @@ import type { Value } from '../records.ts';
 const JSON_DEPTH_MAX = 100;
 
 /**
- * The maximum number of counted values in the JSON texts of an export. A text that would exceed it stays text. Values are counted only after
- * the texts of the export together have twice as many characters as this number. The texts before that have at most 1,333,333 values, so an
- * export can have up to 2,333,333 parsed values.
+ * The maximum number of counted values in the JSON texts of an export. A text that would exceed it stays text. Values are counted only
+ * after the texts of the export together have twice as many characters as this number. The texts before that have at most 1,333,333
+ * values, so an export can have up to 2,333,333 parsed values.
  */
 export const JSON_TEXT_VALUES_MAX = 1_000_000;
 
